@@ -95,7 +95,7 @@ assign found_6 = keeps_5 && line_5 == line_6 ? cq_5 : keeps_4 && line_4 == line_
                  keeps_0 && line_0 == line_6 ? cq_0 : records_q[line_6];
 
 // Looks of the askers. `started_`: a read has started before in this cycle.
-logic here_1, here_2, here_5, here_6, here_7, coming_1, coming_7;
+logic here_1, here_2, here_5, here_6, here_7, coming_1, coming_6, coming_7;
 logic [AgeBits-1:0] way_1, way_2, way_5, way_6, way_7, free_way_1;
 logic free_1;
 logic looks_1, looks_2, looks_5, looks_6, looks_7;  // the step looks a context up
@@ -162,7 +162,7 @@ context_lookup #(.Ways(Ways), .AgeBits(AgeBits), .Askers(Askers)) look_5 (
 );
 context_lookup #(.Ways(Ways), .AgeBits(AgeBits), .Askers(Askers)) look_6 (
   .number_i(number_6), .ahead_i(1'b0), .absent_i(absence_6), .may_read_i(may_6), .dirty_i(1'b1), .kept_i(kept_6),
-  .held_i(held_6), .held_numbers_i(numbers_5), .set_i(old_6), .here_o(here_6), .coming_o(), .way_o(way_6),
+  .held_i(held_6), .held_numbers_i(numbers_5), .set_i(old_6), .here_o(here_6), .coming_o(coming_6), .way_o(way_6),
   .fetches_o(fetches_6), .free_o(), .free_way_o(), .write_back_o(back_6), .evicted_o(evicted_6),
   .fetched_set_o(fetched_row_6), .used_set_o(used_row_6)
 );

@@ -36,6 +36,7 @@ module cqe_generator #(
   input  logic                                              rst_ni,
   input  logic [63:0]                                       now_i,
   output logic                                              quiescent_o,
+  output rxnic_link_pkg::activity_e                         activity_o,
   // Packets, and what stands beside them
   input  logic                                              in_valid_i,
   output logic                                              in_ready_o,

@@ -300,6 +300,15 @@ assign quiescent_o = write_count_q == '0 && pipe_count_q == '0 && event_count_q 
                      failed_count_q == '0 && request_count_q == '0 && queue_count_q == '0 && timer_count_q == '0 &&
                      open_q == '0 && reading_q == '0 && !begun_q && !late_q;
 
+logic blocked, lacks_way_6;
+assign blocked = (dma_valid_o && !dma_ready_i) || (out_valid_o && !out_ready_i) || (considered && stalled_6);
+assign lacks_way_6 = may_6 && !here_6 && !absence_6 && !coming_6 && !fetches_6;
+assign activity_o = blocked      ? rxnic_link_pkg::ActivityBlocked :
+                    waits_for_cq ? (lacks_way_6 ? rxnic_link_pkg::ActivityWaitContextWay
+                                                : rxnic_link_pkg::ActivityWaitCqContext) :
+                    takes || write_count_6 != '0 || pipe_count_0 != '0 || now_i < next_accept
+                                 ? rxnic_link_pkg::ActivityBusy : rxnic_link_pkg::ActivityStarved;
+
 always_ff @(posedge clk_i or negedge rst_ni) begin : output_state
   if (!rst_ni) begin
     first_write_q <= '0;

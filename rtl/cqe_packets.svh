@@ -21,7 +21,7 @@ logic [WqeSlots-1:0]    wqe_done_q;
 // verilator lint_off UNUSEDSIGNAL
 logic [QueueBits-1:0] queue_first_q, queue_count_q, ahead_q, ahead_6, ahead_place;
 // verilator lint_on UNUSEDSIGNAL
-logic [63:0] next_accept_q;
+logic [63:0] next_accept_q, next_accept;
 
 function automatic logic [QueueBits-1:0] queue_place(input logic [QueueBits-1:0] behind);
   logic [QueueBits:0] n;
@@ -250,6 +250,7 @@ always_comb begin : follow_parts
     end
   end
 end
+assign next_accept = takes ? now_i + (p.completes ? 64'(CyclesPerCqe) : 64'd1) : next_accept_q;
 always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
   if (!rst_ni) begin
     queue_first_q <= '0;
@@ -264,7 +265,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     queue_count_q <= queue_count_q + QueueBits'(enqueues) - QueueBits'(takes && queued);
     if (takes) ahead_q <= ahead_q == '0 ? '0 : ahead_q - QueueBits'(1);
     else if (waits_for_cq) ahead_q <= passes_7 ? ahead_6 + QueueBits'(1) : ahead_6;
-    if (takes) next_accept_q <= now_i + (p.completes ? 64'(CyclesPerCqe) : 64'd1);
+    next_accept_q <= next_accept;
     if (takes && wqe_known) wqe_done_q[p.wqe_slot[SlotIndexBits-1:0]] <= done_next;
     if (takes && refuses_by_overrun) begin
       refused_valid_q[head_line] <= 1'b1;

@@ -16,6 +16,7 @@ module grh_scatter #(
   input  logic                               rst_ni,
   // Nothing is under way: without an input the next cycle would be like this one.
   output logic                               quiescent_o,
+  output rxnic_link_pkg::activity_e          activity_o,
   // Packets
   input  logic                               in_valid_i,
   output logic                               in_ready_o,
@@ -338,6 +339,9 @@ module grh_scatter #(
   assign lists_o = look_again ? {packet_q.wqe_slot, looked.cursor.element} : {in_i.wqe_slot, taken.cursor.element};
 
   assign quiescent_o = !busy_q && count_q == '0 && beats_q == '0;
+  assign activity_o = (out_valid_o & ~out_ready_i) != '0                  ? rxnic_link_pkg::ActivityBlocked :
+                      rest || take || size != '0 || beats_q != '0 ? rxnic_link_pkg::ActivityBusy
+                                                                          : rxnic_link_pkg::ActivityStarved;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -31,6 +31,7 @@ module srq_wqe_fetcher #(
   input  logic                                              clk_i,
   input  logic                                              rst_ni,
   output logic                                              quiescent_o,
+  output rxnic_link_pkg::activity_e                         activity_o,
   // Packets, and what stands beside them
   input  logic                                              in_valid_i,
   output logic                                              in_ready_o,

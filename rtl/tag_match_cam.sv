@@ -27,6 +27,7 @@ module tag_match_cam #(
   input  logic                                clk_i,
   input  logic                                rst_ni,
   output logic                                quiescent_o,
+  output rxnic_link_pkg::activity_e           activity_o,
   // Packets, and the part of the context of their QP
   input  logic                                in_valid_i,
   output logic                                in_ready_o,
@@ -127,6 +128,7 @@ module tag_match_cam #(
   rxnic_link_pkg::stored_tag_t at_hand, stored;
   rxnic_link_pkg::dma_request_t dma;
   logic found_list, begins, starts, kept, came_back, takes_packet, head_is_ready;
+  logic worked, lacks_dma;  // something was done; an append waits for room for its write
   logic match_found, is_settled, is_full, is_sparse;
   logic [63:0] held_from;
   logic [15:0] unacknowledged;

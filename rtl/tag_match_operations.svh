@@ -2,8 +2,9 @@
 // Operations on the lists of tag_match_cam: appends, removals, syncs; and lists that are made and removed.
 
 task automatic accept_operation();
-  logic waits, ok, overflows, adds;
+  logic waits, ok, overflows, adds, removing;
   operation_waits_d = 1'b0;
+  removing = job.kind == tag_match_pkg::JobRemove;
   open_list_of(operation.srq);
   waits = 1'b0;
   ok = 1'b1;
@@ -11,6 +12,7 @@ task automatic accept_operation();
   adds = operation.opcode == rxnic_link_pkg::TagOpcodeAdd;
   if (!found_list) begin
     operations_ready_o = 1'b1;
+    worked = 1'b1;
   end else if (job.kind != tag_match_pkg::JobRemove &&
                (returns_d != '0 || (job.has_list && job.of_list == at))) begin
     operation_waits_d = 1'b1;
@@ -26,7 +28,8 @@ task automatic accept_operation();
         ok = 1'b0;
       end else if (overflows) begin
         operation_waits_d = is_full;
-        waits = is_full || dma_valid_o || !dma_ready_i;
+        lacks_dma = !is_full && (dma_valid_o || !dma_ready_i);
+        waits = is_full || lacks_dma;
       end
     end else if (operation.opcode == rxnic_link_pkg::TagOpcodeDelete) begin
       if (job.kind == tag_match_pkg::JobRemove) begin
@@ -55,6 +58,9 @@ task automatic accept_operation();
       end
     end
     if (!waits) carry_out_operation(ok, ok && adds, overflows);
+    // Packets may pass it from now on, or its removal begins.
+    worked = worked || !waits || (operation_waits_q && !operation_waits_d) ||
+             (!removing && job.kind == tag_match_pkg::JobRemove);
     close_list();
   end
 endtask

@@ -137,13 +137,16 @@ task automatic look();
   if (burst.has_list) open_list(burst.of_list);
   own = burst.has_list && job.has_list && job.of_list == burst.of_list;
   if (!burst.has_list) begin
+    worked = 1'b1;
     drop_burst();
   end else if (l.failed) begin
+    worked = 1'b1;
     l.in_flight = l.in_flight - 9'd1;
     drop_burst();
     tidy();
     close_list();
   end else if ((burst.kind == tag_match_pkg::BurstRefill && !own) || (!dma_valid_o && dma_ready_i)) begin
+    worked = 1'b1;
     if (!burst.ok) fail();
     else if (burst.kind == tag_match_pkg::BurstCompaction) compact_entry();
     else if (job.kind == tag_match_pkg::JobPutBack) put_back_between();
@@ -240,6 +243,7 @@ endtask
 // It follows the older ones.
 task automatic end_put_back();
   if (job.decided && !dma_valid_o && dma_ready_i) begin
+    worked = 1'b1;
     open_list(job.of_list);
     position = tag_match_pkg::advance(job.destination, SlotNumberBits'(1), SlotNumberBits'(Slots));
     if (position == l.head) begin
@@ -259,6 +263,8 @@ endtask
 // The match that came back first goes where its age belongs. (R14)
 task automatic put_back();
   logic room;
+  logic [ReturnCountBits-1:0] returns_before;
+  returns_before = returns_d;
   open_list(back_lists_d[ListBits-1:0]);
   find_place(back_handles_d[31:0]);
   find_remembered(back_handles_d[31:0]);
@@ -300,6 +306,7 @@ task automatic put_back();
       drop_return();
     end
   end
+  worked = worked || returns_d != returns_before || job.kind == tag_match_pkg::JobPutBack;
   close_list();
 endtask
 

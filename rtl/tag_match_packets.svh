@@ -101,6 +101,7 @@ task automatic search_on();
         if (!goes_on && !job.reads) job.position = l.head;
         if (!goes_on && !job.has_match && l.in_overflow != '0 && job.position != l.tail) begin
           goes_on = 1'b1;
+          worked = worked || !job.reads;
           job.reads = 1'b1;
         end
       end
@@ -120,6 +121,7 @@ task automatic search_on();
     forget_rvh();
   end
   if (!goes_on) begin
+    worked = 1'b1;
     kept = 1'b1;
     job = '0;
     front_write = 1'b1;

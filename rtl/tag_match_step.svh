@@ -70,6 +70,8 @@ always_comb begin : step
   begins = 1'b0;
   starts = 1'b0;
   kept = 1'b0;
+  worked = 1'b0;
+  lacks_dma = 1'b0;
   match_found = 1'b0;
   is_settled = 1'b0;
   is_full = 1'b0;
@@ -97,6 +99,7 @@ always_comb begin : step
   if (lists_valid_i && list_done_ready_i) carry_out_command();
   returned_ready_o = returns_d < ReturnCountBits'(MostReturns);
   came_back = returned_valid_i && returned_ready_o;
+  worked = list_done_valid_o || came_back || dma_done_valid_i;
   if (came_back) take_back();
   // (2) a read of the overflow has come; one of its entries is looked at
   dma_done_ready_o = 1'b1;
@@ -117,10 +120,12 @@ always_comb begin : step
   if (out_valid_o && out_ready_i) begin
     pipe_first_d = pipe_first_q == PipeBits'(PipelineDepth - 1) ? '0 : pipe_first_q + PipeBits'(1);
     pipe_count_d = pipe_count_d - PipeCountBits'(1);
+    worked = 1'b1;
   end
   // (4) a read of the overflow
   if (spilled_d != '0 && bursts_used_d != BurstCountBits'(RefillReads) && !dma_valid_o && dma_ready_i) begin
     read_overflow();
+    worked = worked || dma_valid_o;
   end
   // (5) a packet and an operation, the packet first (R2)
   takes_packet = now_q >= cam_free_d && !came_back && now_q >= search_free_d && !kept && returns_d == '0 &&
@@ -137,6 +142,7 @@ always_comb begin : step
   end
   in_ready_o = takes_packet;
   if (takes_packet) accept_packet();
+  worked = worked || takes_packet;
   if (now_q >= cam_free_d && !came_back && operations_valid_i && pipe_count_d != PipeCountBits'(PipelineDepth)) begin
     accept_operation();
   end
@@ -148,6 +154,12 @@ always_comb begin : step
   dma_o = dma;
   context_write_o = context_write;
   written_o = written;
+  // (7) rest
+  activity_o = rxnic_link_pkg::ActivityStarved;
+  if (worked) activity_o = rxnic_link_pkg::ActivityBusy;
+  else if (lacks_dma || (out_valid_o && !out_ready_i)) activity_o = rxnic_link_pkg::ActivityBlocked;
+  else if (pipe_count_d != '0) activity_o = rxnic_link_pkg::ActivityWaitTag;
+  else if (now_q < cam_free_d || now_q < search_free_d) activity_o = rxnic_link_pkg::ActivityBusy;
 end
 
 assign quiescent_o = pipe_count_q == '0 && now_q >= cam_free_q && now_q >= search_free_q && !at_hand_q &&
@@ -188,7 +200,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     cam_free_q <= cam_free_d;
     search_free_q <= search_free_d;
     list_used_q <= list_used_d;
-    lists_q <= lists_d;
     order_q <= order_d;
     spilled_q <= spilled_d;
     turn_q <= turn_d;
@@ -217,6 +228,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
 end
 
 always_ff @(posedge clk_i) begin : memories
+  lists_q <= lists_d;
   if (undo_write) begin
     undo_q[undo_next_q] <= undo_write_entry;
     undo_lists_q[undo_next_q] <= undo_write_list;

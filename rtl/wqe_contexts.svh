@@ -9,6 +9,8 @@ logic [31:0] reading_q, reading_d;
 logic started;                                    // a read, in this cycle (W R4)
 logic look_here, look_absent, look_waits;         // what an asker has found
 logic fetched_one, fetch_needed;
+logic [Askers-1:0] lacks_way;                     // that have found no line for their context
+logic deferred;                                   // a read waits for the next cycle, since another one has started
 
 logic [RequestBits-1:0] first_request_q, first_request_d;
 logic [31:0] request_count_q, request_count_d;
@@ -151,7 +153,14 @@ task automatic look_up(input int unsigned asker, input logic [31:0] id, input in
     end
   end
   look_waits = !look_here && !look_absent;
-  if (look_waits && !coming && !started && reading_d < QueueMissesInFlight) fetch(asker, 1'b0, id[23:0], step);
+  if (look_waits && !coming && reading_d < QueueMissesInFlight) begin
+    if (started) begin
+      deferred = 1'b1;
+    end else begin
+      fetch(asker, 1'b0, id[23:0], step);
+      for (int unsigned a = 0; a < Askers; a++) if (a == asker && !fetched_one) lacks_way[a] = 1'b1;
+    end
+  end
 endtask
 
 task automatic forget(input int unsigned asker);
@@ -160,9 +169,13 @@ endtask
 
 task automatic read_ahead(input logic [31:0] id);  // (R15)
   find(id);
-  if (!found && !coming && !started && reading_d < QueueMissesInFlight) begin
-    fetch(Packet, 1'b1, id[23:0], StepAccept);
-    reads_ahead = fetched_one;
+  if (!found && !coming && reading_d < QueueMissesInFlight) begin
+    if (started) begin
+      deferred = 1'b1;
+    end else begin
+      fetch(Packet, 1'b1, id[23:0], StepAccept);
+      reads_ahead = fetched_one;
+    end
   end
 endtask
 

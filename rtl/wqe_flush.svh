@@ -10,6 +10,7 @@ logic flush_request_taken;
 logic [LateFlushes*32-1:0] late_flushes_q, late_flushes_d;
 logic [31:0] late_count_q, late_count_d;
 logic will_be_flushed, flush_moves, flush_waits;
+logic frees_late;  // an entry of late_flushes
 // What is written of the requests that wait for a queue: by a command, a request, a flush.
 logic [2:0] pending_w;
 logic [3*NumberBits-1:0] pending_at;
@@ -108,6 +109,7 @@ task automatic next_flush();
     flush_queue_d = late_flushes_d[31:0];
     late_flushes_d = late_flushes_d >> 32;
     late_count_d = late_count_d - 32'd1;
+    frees_late = 1'b1;
   end
 endtask
 

@@ -5,6 +5,8 @@
 logic evicts, takes_context, guess_fails, late_flush, flushes_wqe, too_long, takes_front, bad_wqe, squashes, refuses;
 logic store_full, no_place, flushed, takes_match, begins_anew, keeps_wqe, completes_open, unreadable, exists;
 logic reads_ahead;
+// What it does in the cycle: something on packets (`moves`), something else; why not.
+logic moves, background, flush_pending;
 
 always_comb begin : begin_cycle_and_step
   // What is left as it was
@@ -84,6 +86,7 @@ always_comb begin : begin_cycle_and_step
   {request_pushes, request_pushed, line_pushes} = '0;
   // Nothing happens, and nothing is at hand
   {started, look_here, look_absent, look_waits, fetched_one, fetch_needed, found, coming, has_free, here} = '0;
+  {lacks_way, deferred, frees_late} = '0;
   {evicts, takes_context, guess_fails, late_flush, flushes_wqe, too_long, takes_front, bad_wqe, squashes} = '0;
   {takes_match, begins_anew, keeps_wqe, completes_open, unreadable, exists, reads_ahead} = '0;
   {refuses, store_full, no_place, flushed, places, destroys, forgets_message, holds_back, no_room} = '0;
@@ -152,6 +155,22 @@ always_comb begin : begin_cycle_and_step
   // (6) a request for a context
   request_context();
   command_replies_o = reply;
+  // (7) rest
+  moves = moved || flushed || takes;
+  background = context_dma_done_valid_i || rung || dma_done_valid_i || (flushes_valid_i && flushes_ready_o) ||
+               dma_valid_o || (dma_ready_i && line_size_d != '0 && free_read_count_d != '0) ||
+               (context_dma_valid_o && context_dma_ready_i && request_count_d != '0) ||
+               lacks_way != '0 || deferred || (frees_late && no_room);
+  flush_pending = flush_queue_d != NoWq || flush_asked_d || flush_count_d != '0 || late_count_d != '0 ||
+                  (flushes_valid_i && !flushes_ready_o);
+  activity_o = rxnic_link_pkg::ActivityStarved;
+  if (moves) activity_o = rxnic_link_pkg::ActivityBusy;
+  else if (blocked || (!out_ready_i && (head_is_ready || flush_pending))) activity_o = rxnic_link_pkg::ActivityBlocked;
+  else if (lacks_context && lacks_way[Packet]) activity_o = rxnic_link_pkg::ActivityWaitContextWay;
+  else if (lacks_context) activity_o = rxnic_link_pkg::ActivityWaitQueueContext;
+  else if (lacks_slot) activity_o = rxnic_link_pkg::ActivityWaitWqeStore;
+  else if (wants_wqe) activity_o = rxnic_link_pkg::ActivityWaitWqe;
+  else if (background || pipe_count_d != '0) activity_o = rxnic_link_pkg::ActivityBusy;
 end
 
 assign context_dma_done_ready_o = 1'b1;

@@ -47,7 +47,7 @@ void SrqWqeFetcher::end_of_elaboration() {
 
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false, moved = false;  // work was done: other than on packets, and on packets
-  lacks_slot_ = lacks_context_ = again_ = false;
+  lacks_slot_ = lacks_context_ = lacks_late_ = again_ = false;
   wanted_ = kNoWq;
   queue_data_.line = WorkQueue::kNone;
   waits_.begin_cycle();
@@ -75,8 +75,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
   if (!out.can_push(now)) {
-    const bool flushing = flush_queue_ != kNoWq || flush_asked() || flushes.can_pop(now);
-    if (head_is_ready || flushing) activity = Activity::kBlocked;
+    if (head_is_ready || flush_pending() || flushes.can_pop(now)) activity = Activity::kBlocked;
   } else if (flush_turn_ && flush(now)) {
     moved = true;
     flush_turn_ = false;
@@ -134,11 +133,15 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
+// Whether a flush has begun or is to.
+bool SrqWqeFetcher::flush_pending() const {
+  return flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty();
+}
+
 // Whether there is nothing to do until the oldest packet is due or something comes through a link.
 bool SrqWqeFetcher::nothing_to_take() const {
-  const bool flushing =
-      flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty() || !flushes.empty();
-  return !flushing && doorbells.empty() && dma_done.empty() && (pipeline_.full() || (in.empty() && tagged.empty()));
+  return !flush_pending() && flushes.empty() && doorbells.empty() && dma_done.empty() &&
+         (pipeline_.full() || (in.empty() && tagged.empty()));
 }
 
 // Takes a doorbell. False: it waits for its context (R14) or for an entry of late_flushes_ (R9).
@@ -152,10 +155,10 @@ bool SrqWqeFetcher::ring(Cycle now) {
   }
   // (R9) The doorbell makes its RQ one that is to be flushed again: does it have to wait for room in the list?
   const bool flushed_again = d.kind == DoorbellKind::kReceive && table_.here(id) && table_.failed(id);
-  const bool no_room = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
-  counters_.doorbell_waits += no_room && !doorbell_waits_;
-  doorbell_waits_ = no_room;
-  if (no_room) return false;
+  lacks_late_ = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
+  counters_.doorbell_waits += lacks_late_ && !doorbell_waits_;
+  doorbell_waits_ = lacks_late_;
+  if (lacks_late_) return false;
   if (of_queue) waits_.use(kDoorbell);
   doorbells.drop(now);
   ++counters_.doorbells;

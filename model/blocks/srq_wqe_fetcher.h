@@ -164,6 +164,7 @@ class SrqWqeFetcher final : public Block {
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
+  bool flush_pending() const;
   bool carry_out_command(Cycle now);
   bool carry_out(const WqCommand& command, WqReply& reply, Cycle now);
   bool create(const WqCommand& command, WqReply& reply);
@@ -219,6 +220,7 @@ class SrqWqeFetcher final : public Block {
   bool again_ = false;           // something of the contexts is to be done in the next cycle
   bool doorbells_late_ = false;  // (R16)
   bool lacks_context_ = false;   // the oldest packet waits for a context
+  bool lacks_late_ = false;      // a doorbell waits for an entry of late_flushes_
   Refusals refused_;
   OpenWqe kept_, open_wqe_;  // of the QP of the packet or flush at hand: as it was looked up, and as it leaves it
   ReceiveWqe wqe_;           // that it may take

@@ -45,7 +45,7 @@ bool SrqWqeFetcher::next_flush() {
   if (late_flushes_.empty()) return false;
   flush_queue_ = late_flushes_.front();
   late_flushes_.erase(late_flushes_.begin());
-  again_ |= doorbell_waits_;  // for its entry
+  again_ |= lacks_late_;  // a doorbell waits for its entry
   return true;
 }
 

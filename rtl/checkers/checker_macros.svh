@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of one cycle, or of a cycle and the next, from the first cycle after reset on (`running_q`, which a
-// checker declares: Verilator 5.006 knows no default for `disable iff`).
+// Properties hold from the first cycle after reset on, whatever is in the memories and registers that it does not set:
+// what they look at is a port, a register that it sets, or gated by one. RXNIC_ASSERT_NEXT: of a cycle and the next,
+// neither in reset. A checker declares `in_reset`, !rst_ni (in `disable iff` Verilator 5.006 takes that for a use as a
+// synchronous reset, and it knows no default), and `running_q`: the cycle before was not in reset, either.
 `ifndef RXNIC_CHECKER_MACROS
 `define RXNIC_CHECKER_MACROS
 
 `define RXNIC_ASSERT(label, expression) \
-  label: assert property (@(posedge clk_i) disable iff (!running_q) expression);
+  label: assert property (@(posedge clk_i) disable iff (in_reset) expression);
+`define RXNIC_ASSERT_NEXT(label, premise, next) \
+  label: assert property (@(posedge clk_i) disable iff (!running_q) premise |=> next);
 `define RXNIC_COVER(label, expression) \
-  label: cover property (@(posedge clk_i) disable iff (!running_q) expression);
+  label: cover property (@(posedge clk_i) disable iff (in_reset) expression);
 
 `endif

@@ -11,11 +11,13 @@ module cqe_generator_checker #(
   parameter int unsigned CqMissesInFlight = 1,
   parameter int unsigned ModerationTimers = 1,
   parameter int unsigned Compression      = 0,
-  parameter logic        Scarce           = 1'b0  // contexts, reads and timers are few enough to run out in a test
+  parameter logic        Scarce           = 1'b0,  // contexts, reads and timers are few enough to run out in a test
+  parameter logic        FewWays          = 1'b0  // reads in flight may have all of a set
 ) (
   input logic                                clk_i,
   input logic                                rst_ni,
   input logic                                quiescent_o,
+  input rxnic_link_pkg::activity_e           activity_o,
   input logic                                in_valid_i,
   input logic                                in_ready_o,
   input rxnic_link_pkg::completion_request_t in_i,
@@ -103,7 +105,8 @@ module cqe_generator_checker #(
   input logic                                wqe_done
 );
 
-  logic running_q;  // there was a cycle without reset
+  logic in_reset, running_q;
+  assign in_reset = !rst_ni;
   always_ff @(posedge clk_i or negedge rst_ni) running_q <= rst_ni;
 
   // Properties use narrow signals, kept apart from the wide ones that they come from (grh_scatter_checker.sv).
@@ -131,10 +134,10 @@ module cqe_generator_checker #(
                  released_valid_o;
 
   // The environment
-  `RXNIC_ASSERT(env_in_holds, in_valid_i && !in_ready_o |=> in_valid_i && in_stable)
+  `RXNIC_ASSERT_NEXT(env_in_holds, in_valid_i && !in_ready_o, in_valid_i && in_stable)
 
   // R1; a write that has fallen due meanwhile goes first
-  `RXNIC_ASSERT(r1_out_holds, out_valid_o && !out_ready_i |=> out_stable && (out_valid_o || dma_valid_o))
+  `RXNIC_ASSERT_NEXT(r1_out_holds, out_valid_o && !out_ready_i, out_stable && (out_valid_o || dma_valid_o))
   `RXNIC_ASSERT(r1_writes, write_count <= WriteDepth)
   `RXNIC_ASSERT(r1_packets, pipe_count <= LatencyCycles)
   // R4
@@ -159,7 +162,7 @@ module cqe_generator_checker #(
   // R21
   `RXNIC_ASSERT(r21_written_with_its_request, lanes == writes)
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o && !offered |-> !gives)
-  `RXNIC_ASSERT(quiescent_stays_so, quiescent_o && !offered |=> quiescent_o)
+  `RXNIC_ASSERT_NEXT(quiescent_stays_so, quiescent_o && !offered, quiescent_o)
 
   `RXNIC_COVER(r1_blocked, out_valid_o && !out_ready_i)
   `RXNIC_COVER(r1_write_waits, dma_valid_o && !dma_ready_i)
@@ -211,6 +214,11 @@ module cqe_generator_checker #(
   `RXNIC_COVER(doorbell_taken, doorbells_valid_i && doorbells_ready_o)
   `RXNIC_COVER(event_leaves, events)
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
+  `RXNIC_COVER(activity_blocked, activity_o == rxnic_link_pkg::ActivityBlocked)
+  `RXNIC_COVER(activity_wait_cq_context, activity_o == rxnic_link_pkg::ActivityWaitCqContext)
+  if (Scarce && FewWays) begin : runs_out_of_ways
+    `RXNIC_COVER(activity_wait_context_way, activity_o == rxnic_link_pkg::ActivityWaitContextWay)
+  end
   if (Scarce) begin : runs_out
     `RXNIC_COVER(r11_evicted_and_written, fetches && back)
     `RXNIC_COVER(r11_all_reads, reading_q == CqMissesInFlight)
@@ -247,7 +255,8 @@ bind cqe_generator cqe_generator_checker #(
   .CqMissesInFlight(CqMissesInFlight),
   .ModerationTimers(ModerationTimers),
   .Compression     (Compression),
-  .Scarce          (CqContexts < 16)
+  .Scarce          (CqContexts < 16),
+  .FewWays         (CqContextWays < CqMissesInFlight)
 ) checker_i (
   .write_count (32'(write_count_q)),
   .event_count (32'(event_count_q)),
@@ -260,7 +269,7 @@ bind cqe_generator cqe_generator_checker #(
                 (timers_full_6b && plain_6 && raised_6b)),
   .establishes (p.establishes),
   .holds_back  (begins_1 && holds_back_1),
-  .in_session_1(here_1 && helds_q[line_1] != '0),
+  .in_session_1(here_1 && open_q[line_1]),
   .held_session(64'(held_count_6)),
   .*
 );

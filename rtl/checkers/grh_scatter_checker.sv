@@ -11,6 +11,7 @@ module grh_scatter_checker #(
   input logic                                                  clk_i,
   input logic                                                  rst_ni,
   input logic                                                  quiescent_o,
+  input rxnic_link_pkg::activity_e                             activity_o,
   input logic                                                  in_valid_i,
   input logic                                                  in_ready_o,
   input rxnic_link_pkg::scatter_job_t                          in_i,
@@ -36,7 +37,8 @@ module grh_scatter_checker #(
   localparam int unsigned Stages = LatencyCycles * SgesPerCycle;
   localparam int unsigned Places = Stages + SgesPerCycle - 1;
 
-  logic running_q;  // there was a cycle without reset
+  logic in_reset, running_q;
+  assign in_reset = !rst_ni;
   // Pieces of the packet at the output have left, but not its last one.
   logic open_q, open_d;
   logic [SgesPerCycle-1:0] transfers, in_order, in_page, alone, lone_ready;
@@ -117,12 +119,12 @@ module grh_scatter_checker #(
   end
 
   // The environment
-  `RXNIC_ASSERT(env_in_holds, in_valid_i && !in_ready_o |=> in_valid_i && in_stable)
+  `RXNIC_ASSERT_NEXT(env_in_holds, in_valid_i && !in_ready_o, in_valid_i && in_stable)
   `RXNIC_ASSERT(env_ready_from_lane_0, lone_ready == '0)
 
   // R1
   `RXNIC_ASSERT(r1_valid_from_lane_0, (out_valid_o & (out_valid_o + SgesPerCycle'(1))) == '0)
-  `RXNIC_ASSERT(r1_out_holds, out_valid_o[0] && !out_ready_i[0] |=> out_valid_o[0] && out_stable)
+  `RXNIC_ASSERT_NEXT(r1_out_holds, out_valid_o[0] && !out_ready_i[0], out_valid_o[0] && out_stable)
   `RXNIC_ASSERT(r1_in_order, &in_order)
   `RXNIC_ASSERT(r1_within_a_page, (out_valid_o & ~in_page) == '0)
   `RXNIC_ASSERT(r1_without_bytes_alone, (out_valid_o & ~alone) == '0)
@@ -136,7 +138,7 @@ module grh_scatter_checker #(
   `RXNIC_ASSERT(r5_places, 32'(count_q) <= Places)
   `RXNIC_ASSERT(r5_look_has_room, look_q |-> 32'(count_q) < Stages)
   // R6
-  `RXNIC_ASSERT(r6_read_is_looked_at, lists_valid_o |=> look_q)
+  `RXNIC_ASSERT_NEXT(r6_read_is_looked_at, lists_valid_o, look_q)
   `RXNIC_ASSERT(r6_element_of_a_list, lists_valid_o |-> element < 6'd32)
   `RXNIC_ASSERT(r6_list_of_the_packet, lists_valid_o && take |-> lists_of_packet)
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o |-> out_valid_o == '0)
@@ -189,6 +191,7 @@ module grh_scatter_checker #(
   `RXNIC_COVER(r5_full, 32'(count_q) == Places)
   `RXNIC_COVER(blocked, out_valid_o[0] && !out_ready_i[0])
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
+  `RXNIC_COVER(activity_blocked, activity_o == rxnic_link_pkg::ActivityBlocked)
 
 endmodule : grh_scatter_checker
 

@@ -17,11 +17,13 @@ module srq_wqe_fetcher_checker #(
   parameter int unsigned Rendezvous          = 1,
   parameter logic        LooksAhead          = 1'b0,
   parameter logic        CountsCredits       = 1'b0,
-  parameter logic        Scarce              = 1'b0  // queues, slots and places are few enough to run out in a test
+  parameter logic        Scarce              = 1'b0,  // queues, slots and places are few enough to run out in a test
+  parameter logic        FewWays             = 1'b0  // reads in flight may have all of a set
 ) (
   input logic                              clk_i,
   input logic                              rst_ni,
   input logic                              quiescent_o,
+  input rxnic_link_pkg::activity_e         activity_o,
   input logic                              in_valid_i,
   input logic                              in_ready_o,
   input rxnic_link_pkg::wqe_request_t      in_i,
@@ -112,7 +114,8 @@ module srq_wqe_fetcher_checker #(
   input logic [6:0]                        run_count
 );
 
-  logic running_q;  // there was a cycle without reset
+  logic in_reset, running_q;
+  assign in_reset = !rst_ni;
   always_ff @(posedge clk_i or negedge rst_ni) running_q <= rst_ni;
 
   // Properties use narrow signals, kept apart from the wide ones that they come from (grh_scatter_checker.sv).
@@ -142,7 +145,7 @@ module srq_wqe_fetcher_checker #(
   assign rung = doorbells_valid_i && doorbells_ready_o;
 
   // The environment
-  `RXNIC_ASSERT(env_in_holds, in_valid_i && !in_ready_o |=> in_valid_i && in_stable)
+  `RXNIC_ASSERT_NEXT(env_in_holds, in_valid_i && !in_ready_o, in_valid_i && in_stable)
 
   // R1
   `RXNIC_ASSERT(r1_one_is_taken, !((in_valid_i && in_ready_o) && (tagged_valid_i && tagged_ready_o)))
@@ -228,6 +231,9 @@ module srq_wqe_fetcher_checker #(
   `RXNIC_COVER(r18_destroyed, destroys)
   `RXNIC_COVER(r20_written, context_write_valid_o)
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
+  `RXNIC_COVER(activity_blocked, activity_o == rxnic_link_pkg::ActivityBlocked)
+  `RXNIC_COVER(activity_wait_queue_context, activity_o == rxnic_link_pkg::ActivityWaitQueueContext)
+  `RXNIC_COVER(activity_wait_wqe, activity_o == rxnic_link_pkg::ActivityWaitWqe)
   if (SequentialPrefetch != 0) begin : guesses
     `RXNIC_COVER(r3_guess_fails, guess_fails)
   end
@@ -243,7 +249,11 @@ module srq_wqe_fetcher_checker #(
   if (Rendezvous < 16) begin : has_few_places
     `RXNIC_COVER(r19_no_place, no_place)
   end
+  if (Scarce && FewWays) begin : runs_out_of_ways
+    `RXNIC_COVER(activity_wait_context_way, activity_o == rxnic_link_pkg::ActivityWaitContextWay)
+  end
   if (Scarce) begin : runs_out
+    `RXNIC_COVER(activity_wait_wqe_store, activity_o == rxnic_link_pkg::ActivityWaitWqeStore)
     `RXNIC_COVER(r9_doorbell_waits, no_room)
     `RXNIC_COVER(r2_takes_a_context, takes_context)
     `RXNIC_COVER(r13_waits, lacks_slot)
@@ -271,7 +281,8 @@ bind srq_wqe_fetcher srq_wqe_fetcher_checker #(
   .Rendezvous         (Rendezvous),
   .LooksAhead         (LooksAhead),
   .CountsCredits      (CountsCredits),
-  .Scarce             (QueueContexts < 16)
+  .Scarce             (QueueContexts < 16),
+  .FewWays            (QueueContextWays <= QueueMissesInFlight)
 ) checker_i (
   .bound_count (32'($countones(bound_q))),
   .of_releases(out_o.releases_wqe),

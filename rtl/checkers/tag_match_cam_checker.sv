@@ -12,6 +12,7 @@ module tag_match_cam_checker #(
   input logic                               clk_i,
   input logic                               rst_ni,
   input logic                               quiescent_o,
+  input rxnic_link_pkg::activity_e          activity_o,
   input logic                               in_valid_i,
   input logic                               in_ready_o,
   input rxnic_link_pkg::wqe_request_t       in_i,
@@ -57,7 +58,8 @@ module tag_match_cam_checker #(
   input logic                               buries
 );
 
-  logic running_q;  // there was a cycle without reset
+  logic in_reset, running_q;
+  assign in_reset = !rst_ni;
   always_ff @(posedge clk_i or negedge rst_ni) running_q <= rst_ni;
 
   // Properties use narrow signals, kept apart from the wide ones that they come from (grh_scatter_checker.sv).
@@ -91,10 +93,10 @@ module tag_match_cam_checker #(
   assign asks = dma_valid_o && dma_ready_i;
 
   // The environment
-  `RXNIC_ASSERT(env_in_holds, in_valid_i && !in_ready_o |=> in_valid_i && in_stable)
+  `RXNIC_ASSERT_NEXT(env_in_holds, in_valid_i && !in_ready_o, in_valid_i && in_stable)
 
   // R4
-  `RXNIC_ASSERT(r4_out_holds, out_valid_o && !out_ready_i |=> out_valid_o && out_stable)
+  `RXNIC_ASSERT_NEXT(r4_out_holds, out_valid_o && !out_ready_i, out_valid_o && out_stable)
   `RXNIC_ASSERT(r4_places, pipe_count <= PipelineDepth)
   // R5
   `RXNIC_ASSERT(r5_not_more_than_entries, cam_used_q + cam_reserved_q <= Entries)
@@ -156,6 +158,8 @@ module tag_match_cam_checker #(
   `RXNIC_COVER(blocked, out_valid_o && !out_ready_i)
   `RXNIC_COVER(read_waits_for_the_cam, bursts_landed != '0 && !bursts_valid_o && at_hand_q)
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
+  `RXNIC_COVER(activity_blocked, activity_o == rxnic_link_pkg::ActivityBlocked)
+  `RXNIC_COVER(activity_wait_tag, activity_o == rxnic_link_pkg::ActivityWaitTag)
 
 endmodule : tag_match_cam_checker
 

@@ -46,6 +46,13 @@ TEST_P(CqeGeneratorCosim, ModelAndRtlAgreeOnRandomPackets) {
       report);
 }
 
+TEST_P(CqeGeneratorCosim, RandomBitsInWhatResetDoesNotSetMakeNoDifference) {
+  constexpr std::uint64_t kCycles = 6000;
+  expect_the_same_from_random_bits("cqe_generator", params_, kCycles, [&](Bench& bench, std::uint64_t seed) {
+    return Scene(bench, params_, seed, kCycles);
+  });
+}
+
 TEST_P(CqeGeneratorCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(7), cycles = 20'000;
   expect_the_same_in_place("cqe_generator", params_, cycles, cycles / 40,

@@ -229,6 +229,13 @@ TEST_P(GrhScatterCosim, TransactionsOfAnotherLatencyAgree) {
   }
 }
 
+TEST_P(GrhScatterCosim, RandomBitsInWhatResetDoesNotSetMakeNoDifference) {
+  constexpr std::uint64_t kCycles = 6000;
+  expect_the_same_from_random_bits("grh_scatter", params_, kCycles, [&](Bench& bench, std::uint64_t seed) {
+    return Scene(bench, params_, seed, kCycles);
+  });
+}
+
 TEST_P(GrhScatterCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(7), cycles = 20'000;
   expect_the_same_in_place(

@@ -18,9 +18,9 @@
 
 namespace rxnic {
 
-// Expects at the scene's sink `out` the model's values, in the model's cycles, and the rest of the scene in the same
-// state at the end. `make(bench)`: the scene, whose `dut` is the block. At least `least` values pass. `compare(a, b)`:
-// what the test compares besides the fields of the descriptor.
+// Expects at the scene's sink `out` the model's values, in the model's cycles, the block's cycles by activity, and the
+// rest of the scene in the same state at the end. `make(bench)`: the scene, whose `dut` is the block. At least `least`
+// values pass. `compare(a, b)`: what the test compares besides the fields of the descriptor.
 template <class Make, class Compare>
 void expect_the_same_in_place(const std::string& block, const Params& params, std::uint64_t cycles, std::size_t least,
                               const Make& make, const Compare& compare) {
@@ -30,6 +30,7 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
     std::vector<Value> values;
     std::vector<Cycle> left;
     std::uint64_t rest = 0;  // hash of all but the block
+    CycleAccount account{};
   };
   const auto run = [&](EngineMode mode, bool rtl, bool always) {
     Bench bench(mode);
@@ -42,8 +43,9 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
     const Cycle end{2 * cycles};
     bench.at(end, [](Cycle) {});  // every run ends in the same cycle
     bench.run_to(end);
-    const Block& replaced = rtl ? static_cast<const Block&>(*twin) : scene.dut;
-    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
+    Block& replaced = rtl ? static_cast<Block&>(*twin) : scene.dut;
+    replaced.settle(end);
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced), scene.dut.account()};
     for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
     if (rtl) {
       EXPECT_GT(twin->transactions(), cycles / 10);
@@ -63,6 +65,7 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
         ASSERT_EQ(result.left[n], model.left[n]) << n;
         compare(model.values[n], result.values[n]);
       }
+      EXPECT_EQ(result.account, model.account) << static_cast<int>(mode) << (always ? " clocked always" : "");
       EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
     }
   }

@@ -60,6 +60,9 @@ void Lockstep::sample(Cycle now) {
       offered = offered || (p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.pushed > p.popped);
     }
     if (!options_.always && !offered && *twin_->quiescent != 0) {
+      if (twin_->activity != nullptr)
+        compare_activity(next_, activity_, static_cast<std::uint64_t>(Activity::kStarved));
+      if (mismatched()) break;
       result_.cycles += now.count - next_.count;
       next_ = now;
       break;
@@ -70,6 +73,7 @@ void Lockstep::sample(Cycle now) {
     clock();
   }
   if (ended_) return;
+  activity_ = block_.activity();
   for (Port& p : ports_) {
     if (p.write != nullptr) p.pushes = p.write->last_write() == now ? p.write->writes() : 0;
     if (p.link == nullptr) continue;
@@ -116,6 +120,7 @@ void Lockstep::compare(Cycle cycle) {
       if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
       if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
     }
+    if (twin_->activity != nullptr) compare_activity(cycle, activity_, *twin_->activity);
   }
   answer_reads();
   if (!options_.waves.empty()) waves_.record(cycle, ports_);
@@ -160,6 +165,12 @@ void Lockstep::compare_read(Port& p, Cycle cycle) {
   keep(p, cycle, p.model.data());
   if (p.lane != p.model) return differ(p, cycle, p.memory->difference(p.lane.data()));
   ++p.transactions;
+}
+
+void Lockstep::compare_activity(Cycle cycle, Activity model, std::uint64_t rtl) {
+  if (mismatched() || static_cast<std::uint64_t>(model) == rtl) return;
+  const std::string found = rtl < kActivities ? std::string(name_of(static_cast<Activity>(rtl))) : std::to_string(rtl);
+  mismatch(cycle, fmt::format("activity: {} and {} (model and RTL)", name_of(model), found));
 }
 
 // (R2) Behind a mismatch, too: its waveform shows what the twin goes on to do.

@@ -5,7 +5,8 @@
 //   R1  The engine is in per-cycle mode. The twin's ports are those of the block, with the same widths; anything else
 //       is refused when the simulation starts, by name.
 //   R2  Compared in each cycle: whether an input takes its value; how many values leave each output, and all their
-//       fields; whether a memory is read, and where. The twin's memory reads are answered from the model's memory.
+//       fields; whether a memory is read, and where; what the block does, when the twin says (twin.h, R4). The twin's
+//       memory reads are answered from the model's memory.
 //   R3  A cycle that the engine leaves out is one in which nothing comes and nothing leaves: the twin gets it, too.
 //       When it is quiescent and no input is valid, such cycles are left out, unless `always` is asked for.
 //   R4  The first mismatch is named by block, cycle, port, field and both values. The simulation ends with
@@ -72,6 +73,7 @@ class Lockstep {
   void compare_input(Port& port, Cycle cycle);
   void compare_output(Port& port, Cycle cycle);
   void compare_read(Port& port, Cycle cycle);
+  void compare_activity(Cycle cycle, Activity model, std::uint64_t rtl);
   void answer_reads();
   void clock();
   void differ(const Port& port, Cycle cycle, const std::string& what);
@@ -92,7 +94,8 @@ class Lockstep {
   MismatchWaves waves_;
   std::vector<CoverPoint> hit_before_;
   LockstepResult result_;
-  Cycle next_{};  // to be compared
+  Cycle next_{};                            // to be compared
+  Activity activity_ = Activity::kStarved;  // the block's, in it or until then
   bool connected_ = false;
 };
 

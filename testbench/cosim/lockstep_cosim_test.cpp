@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should be.
+// Rules R1, R2, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should
+// be; and R4 of rtl_block.h.
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -13,6 +15,7 @@
 
 #include "model/blocks/grh_scatter.h"
 #include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
@@ -78,6 +81,38 @@ TEST_F(LockstepTest, AValueThatLeavesInAnotherCycleIsNamed) {  // R4
   late.latency_cycles = 5;
   const std::string text = failure_of(twin(), late);
   EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 14: port out: valid: 0 and 1 (model and RTL)")) << text;
+}
+
+TEST_F(LockstepTest, AnActivityThatDiffersIsNamed) {  // R2
+  const std::uint8_t blocked = 2;
+  auto wrong = std::make_unique<WrongTwin>(twin(), "", "");
+  wrong->say(&blocked);
+  std::string text = failure_of(std::move(wrong));
+  EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 0: activity: starved and blocked (model and RTL)")) << text;
+  auto right = std::make_unique<WrongTwin>(twin(), "", "");
+  right->say(right->right().activity);
+  EXPECT_EQ(failure_of(std::move(right)), "");
+  const std::uint8_t starved = 0;  // until it has taken its packet the block is
+  wrong = std::make_unique<WrongTwin>(twin(), "", "");
+  wrong->say(&starved);
+  text = failure_of(std::move(wrong));
+  EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 10: activity: busy and starved (model and RTL)")) << text;
+}
+
+TEST_F(LockstepTest, AnActivityThatIsNoneEndsTheRun) {  // rtl_block.h, R4
+  const std::uint8_t none = 31;
+  Bench bench(EngineMode::kFast);
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<GrhScatter>("grh_scatter", GrhScatterParams{}, shared);
+  dut.lists.bind(shared.wqes);
+  one_packet(bench.source(dut.in), shared.wqes);
+  bench.sink(dut.out);
+  bench.sink(dut.refusals);
+  auto wrong = std::make_unique<WrongTwin>(twin(), "", "");
+  wrong->say(&none);
+  const RtlBlock rtl("rtl", bench.engine(), dut, std::move(wrong));
+  bench.run();
+  EXPECT_EQ(rtl.failure(), "activity_o: found 31; expected an Activity, 19 at most");
 }
 
 class MismatchWavesTest : public LockstepTest {

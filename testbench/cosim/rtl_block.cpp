@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/cosim/rtl_block.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -10,12 +12,8 @@ namespace rxnic {
 
 struct RtlBlock::Port : TwinJoint {
   Port(const Engine& engine, Block& block, const TwinPort& of_twin, const Twin& rtl)
-      : TwinJoint(engine, block, of_twin), counts(rtl.counters(), *this, block) {
-    const std::vector<std::string_view>& working = rtl.working();
-    works = std::find(working.begin(), working.end(), of_twin.name) != working.end();
-  }
+      : TwinJoint(engine, block, of_twin), counts(rtl.counters(), *this, block) {}
   PortCounts counts;
-  bool works = false;        // (R2)
   bool has_packets = false;  // its values have observers' fields (R5)
 };
 
@@ -55,32 +53,37 @@ Cycle RtlBlock::step(Cycle now) {
     clock();
   }
   drive(now);
+  look_at_activity();
   if (!failure().empty()) {  // (R4)
     engine_.stop();
     return rest(now, Activity::kStarved, kNever);
   }
-  bool works = false, passes = false;  // (R2)
+  const bool rested = *twin_->quiescent != 0;
+  bool passes = false;
   for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kLookup) continue;
-    const bool moves = p.transfers() != 0;
-    works = works || (moves && p.works);
-    passes = passes || moves;
+    passes = passes || (p.twin.kind != TwinPortKind::kLookup && p.transfers() != 0);
     if (p.twin.kind == TwinPortKind::kIn) take(p, now);
     if (p.twin.kind == TwinPortKind::kOut) give(p, now);
     if (p.twin.kind == TwinPortKind::kRead) read(p);
   }
   clock();
   next_ = now + 1;
-  const bool rested = rests_, rests = *twin_->quiescent != 0;
-  rests_ = rests;
-  const bool occupied = !rested && !passes && twin_->working().empty();
-  const bool busy = !rests || works || occupied;
+  const bool rests = *twin_->quiescent != 0;
+  const bool occupied = passes || !rested || !rests;
+  const Activity is = knows_activity() ? activity_ : occupied ? Activity::kBusy : Activity::kStarved;  // (R2)
   Cycle next = rests ? kNever : now + 1;
   for (const Port& p : ports_) {
     if (!rests || p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
     next = earliest(next, latest(p.link->head_visible_from(), now + 1));
   }
-  return busy ? rest(now, Activity::kBusy, now + 1, Activity::kStarved, next) : rest(now, Activity::kStarved, next);
+  return rest(now, is, now + 1, Activity::kStarved, next);
+}
+
+void RtlBlock::look_at_activity() {
+  if (!knows_activity()) return;
+  activity_ = static_cast<Activity>(*twin_->activity);
+  if (*twin_->activity < kActivities) return;
+  wrong_ = fmt::format("activity_o: found {}; expected an Activity, {} at most", *twin_->activity, kActivities - 1);
 }
 
 void RtlBlock::drive(Cycle now) {

@@ -3,12 +3,12 @@
 //
 //   R1  The results are those of the block, in every mode of the engine and every step order: all links pass the same
 //       values in the same cycles, and the run ends in the same one. The block itself does nothing any more.
-//   R2  Of its counters it has those that the ports show (twin_facts.h, R7). The cycle account knows two activities.
-//       Busy: the clock leaves something to do; or something passes a port at which the block works; or, of a block
-//       that names no such port, the clock takes what was left to do, and nothing passes. Otherwise starved.
+//   R2  Of its counters it has those that the ports show (twin_facts.h, R7). Its cycle account is the block's when the
+//       RTL says what it does (twin.h, R4). Of other RTL the account knows two activities, and its busy cycles are an
+//       upper bound: kBusy while something is left to do or passes a port, as far as they show; otherwise kStarved.
 //   R3  While nothing is left to do and no input is valid the twin is not clocked, unless `always` is asked for: then
 //       it gets the cycles that it has missed before the next one in which there is something to do.
-//   R4  RTL that cannot go on (Twin::failure()) ends the simulation in that cycle.
+//   R4  RTL that cannot go on (Twin::failure()), or whose activity_o is no Activity, ends the simulation in that cycle.
 //   R5  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
 //       same `buffer` that was taken last; without a buffer, of the oldest one of the same role and QP.
 #pragma once
@@ -38,7 +38,8 @@ class RtlBlock final : public Block {
   Cycle step(Cycle now) override;
   std::uint64_t clocked() const { return clocked_; }
   std::uint64_t transactions() const { return transactions_; }
-  std::string_view failure() const { return twin_->failure(); }
+  std::string_view failure() const { return wrong_.empty() ? twin_->failure() : wrong_; }
+  bool knows_activity() const { return twin_->activity != nullptr; }  // (R2)
 
  protected:
   void start_of_simulation() override;
@@ -54,6 +55,7 @@ class RtlBlock final : public Block {
   void give(Port& port, Cycle now);
   void read(Port& port);
   void clock();
+  void look_at_activity();
 
   Engine& engine_;
   Block& block_;
@@ -63,7 +65,8 @@ class RtlBlock final : public Block {
   std::vector<Port> ports_;
   std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
   Cycle next_{};                                        // the twin's
-  bool rests_ = true;                                   // nothing was left to do before this cycle
+  Activity activity_ = Activity::kStarved;              // in this cycle, when it says (R2)
+  std::string wrong_;                                   // (R4)
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
 

@@ -4,9 +4,9 @@
 //
 //   R1  A shared object exports rxnic_rtl(). `version` is the first member in every version of this interface; a reader
 //       of another version looks at nothing else.
-//   R2  A signal is a port of the module, with its name: those of rtl/README.md, among them clk_i, rst_ni and
-//       quiescent_o. Its bits stand in memory, the least significant first, `bytes` bytes of them; the bits above it
-//       are 0. The address holds as long as the instance.
+//   R2  A signal is a port of the module, with its name: those of rtl/README.md, among them clk_i, rst_ni, quiescent_o
+//       and, when the module has it, activity_o. Its bits stand in memory, the least significant first, `bytes` bytes
+//       of them; the bits above it are 0. The address holds as long as the instance.
 //   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
 //       and was 0 in the one before. An instance needs a cycle of reset before anything else.
 //   R4  Every function is called from one thread at a time; instances know nothing of each other.

@@ -63,6 +63,13 @@ TEST_P(SrqWqeFetcherCosim, ModelAndRtlAgreeOnRandomPackets) {
       report);
 }
 
+TEST_P(SrqWqeFetcherCosim, RandomBitsInWhatResetDoesNotSetMakeNoDifference) {
+  constexpr std::uint64_t kCycles = 6000;
+  expect_the_same_from_random_bits("srq_wqe_fetcher", params_, kCycles, [&](Bench& bench, std::uint64_t seed) {
+    return Scene(bench, params_, seed, kCycles);
+  });
+}
+
 TEST_P(SrqWqeFetcherCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(2026), cycles = std::min<std::uint64_t>(cosim_cycles(), 20'000);
   expect_the_same_in_place("srq_wqe_fetcher", params_, cycles, cycles / 40,

@@ -94,8 +94,7 @@ TwinFacts srq_wqe_fetcher_facts(const Params& p) {
                          {"in", "", {equals("drop_reason", DropReason::kSquashed)}, true},
                          {"tagged", "", {equals("drop_reason", DropReason::kSquashed)}, true}}},
                        {"context_reads", {{"context_dma", "", {equals("kind", DmaKind::kRead)}}}},
-                       {"context_write_backs", {{"context_dma", "", {equals("kind", DmaKind::kWrite)}}}}},
-          .working = {"in", "tagged", "out", "doorbells", "dma_done", "flushes", "dma"}};
+                       {"context_write_backs", {{"context_dma", "", {equals("kind", DmaKind::kWrite)}}}}}};
 }
 
 }  // namespace rxnic

@@ -46,6 +46,13 @@ TEST_P(TagMatchCamCosim, ModelAndRtlAgreeOnRandomPackets) {
       report);
 }
 
+TEST_P(TagMatchCamCosim, RandomBitsInWhatResetDoesNotSetMakeNoDifference) {
+  constexpr std::uint64_t kCycles = 6000;
+  expect_the_same_from_random_bits("tag_match_cam", params_, kCycles, [&](Bench& bench, std::uint64_t seed) {
+    return Scene(bench, params_, seed, kCycles);
+  });
+}
+
 TEST_P(TagMatchCamCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(7), cycles = 20'000;
   expect_the_same_in_place("tag_match_cam", params_, cycles, cycles / 40,

@@ -35,8 +35,7 @@ TwinFacts tag_match_cam_facts(const Params& p) {
                     output_of<StepDone>("list_done", 1, ""), output_of<DmaRequest>("dma", 1, ""),
                     read_of<TagBurstRead, StoredTag>("bursts", 1), write_of<TagWrite>("written", "")},
           .requests = "dma",
-          .counters = {{"packets", {{"in"}}}, {"operations", {{"operations"}}}, {"returned", {{"returned"}}}},
-          .working = {"lists", "returned", "dma_done", "in", "operations", "out", "dma"}};
+          .counters = {{"packets", {{"in"}}}, {"operations", {{"operations"}}}, {"returned", {{"returned"}}}}};
 }
 
 }  // namespace rxnic

@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "model/types/activity.h"
 #include "testbench/cosim/dpi_rtl.h"
 #include "testbench/cosim/rtl_file.h"
 
@@ -16,11 +17,13 @@ namespace {
 
 constexpr unsigned kByte = 8;
 constexpr std::string_view kDpi = "dpi:";
+constexpr const char* kActivity = "activity_o";
 
 // A signal that a module has to have.
 struct Expected {
   RxnicRtlDirection direction;
   unsigned bits;
+  bool optional = false;
 };
 
 constexpr const char* name_of(std::uint32_t direction) {
@@ -29,8 +32,10 @@ constexpr const char* name_of(std::uint32_t direction) {
 
 // (R1, R2)
 std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
-  std::map<std::string, Expected> all{
-      {"clk_i", {kRxnicRtlInput, 1}}, {"rst_ni", {kRxnicRtlInput, 1}}, {"quiescent_o", {kRxnicRtlOutput, 1}}};
+  std::map<std::string, Expected> all{{"clk_i", {kRxnicRtlInput, 1}},
+                                      {"rst_ni", {kRxnicRtlInput, 1}},
+                                      {"quiescent_o", {kRxnicRtlOutput, 1}},
+                                      {kActivity, {kRxnicRtlOutput, Enumeration<Activity>::kBits, true}}};
   if (facts.knows_time) all["now_i"] = {kRxnicRtlInput, 64};
   for (const TwinPortFacts& p : facts.ports) {
     const std::string name(p.name);
@@ -92,6 +97,7 @@ void compare_signals(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<st
     missing.erase(at);
   }
   for (const auto& [name, e] : missing) {
+    if (e.optional) continue;
     out.push_back(fmt::format("signal {}: found none; expected {} of {} bits", name, name_of(e.direction), e.bits));
   }
 }
@@ -102,7 +108,6 @@ class RtlTwin final : public Twin {
     if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
     requests_ = facts.requests;
     counters_ = facts.counters;
-    working_ = facts.working;
     for (const TwinPortFacts& p : facts.ports) {
       const std::string name(p.name);
       TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
@@ -129,6 +134,7 @@ class RtlTwin final : public Twin {
     reset_n = static_cast<std::uint8_t*>(signal("rst_ni").at);
     now = static_cast<std::uint64_t*>(signal("now_i").at);
     quiescent = static_cast<std::uint8_t*>(signal("quiescent_o").at);
+    activity = static_cast<std::uint8_t*>(signal(kActivity).at);
   }
   ~RtlTwin() override { rtl_.destroy(instance_); }
   RtlTwin(const RtlTwin&) = delete;
@@ -149,7 +155,7 @@ class RtlTwin final : public Twin {
   }
 
  private:
-  TwinSignal signal(const std::string& name) {  // it is there: differences() has found none
+  TwinSignal signal(const std::string& name) {  // it is there, or optional: differences() has found none
     for (std::uint32_t n = 0; n < rtl_.signal_count; ++n) {
       if (name == rtl_.signals[n].name) return {rtl_.at(instance_, n), rtl_.signals[n].bytes};
     }

@@ -12,7 +12,9 @@
 //       of the address that the value at an input names.
 //   R3  The clock rises at the end of a cycle. While `quiescent_o` holds, a cycle in which no input is valid changes
 //       nothing, so that it can be left out.
-//   R4  RTL that differs from the block's facts (twin_facts.h) is refused: all that differs is named, with both values.
+//   R4  activity_o, which RTL may have, is what it does in the cycle: an Activity of the model. It is kStarved in a
+//       cycle that may be left out.
+//   R5  RTL that differs from the block's facts (twin_facts.h) is refused: all that differs is named, with both values.
 #pragma once
 
 #include <cstddef>
@@ -65,22 +67,21 @@ class Twin {
   const std::vector<TwinPort>& ports() const { return ports_; }
   std::string_view requests() const { return requests_; }                 // twin_facts.h, R4
   const std::vector<TwinCounter>& counters() const { return counters_; }  // twin_facts.h, R7
-  const std::vector<std::string_view>& working() const { return working_; }
   std::uint8_t* clock = nullptr;
   std::uint8_t* reset_n = nullptr;
   std::uint64_t* now = nullptr;  // nullptr: it has none (twin_facts.h, R5)
   const std::uint8_t* quiescent = nullptr;
+  const std::uint8_t* activity = nullptr;  // (R4) nullptr: it does not say
 
  protected:
   std::vector<TwinPort> ports_;
   std::string_view requests_;
   std::vector<TwinCounter> counters_;
-  std::vector<std::string_view> working_;
 };
 
 // All that were built; empty without Verilator.
 std::span<const RxnicRtl* const> built_rtl();
-// What differs between RTL and what a block has to be like, a line for each, with both values. (R4)
+// What differs between RTL and what a block has to be like, a line for each, with both values. (R5)
 std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts);
 // A twin of `block` for a NIC with these parameters. `from`: a shared object, "dpi:ADDRESS" of a simulator that runs a
 // testbench with bridge/dpi, or "" for the RTL that was built with the program. Throws std::invalid_argument when there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused of RTL (testbench/cosim/twin.h, R4), how differences of cycles are counted (cycle_spread.h), and what
-// late reads get (read_history.h).
+// What is refused of RTL (testbench/cosim/twin.h, R4, R5), how differences of cycles are counted (cycle_spread.h), and
+// what late reads get (read_history.h).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -60,6 +60,15 @@ TEST(TwinDifferences, EachIsNamedWithBothValues) {
               d.signals.push_back({"debug_o", kRxnicRtlOutput, 3, 1});
             }),
             Lines{"signal debug_o: found an output of 3 bits; expected none of that name"});
+}
+
+TEST(TwinDifferences, RtlMaySayItsActivity) {  // R4
+  const auto with = [](const RxnicRtlSignal& signal) {
+    return differences_of([&signal](Module& d) { d.signals.push_back(signal); });
+  };
+  EXPECT_EQ(with({"activity_o", kRxnicRtlOutput, 5, 1}), Lines{});
+  EXPECT_EQ(with({"activity_o", kRxnicRtlOutput, 1, 1}), Lines{"signal activity_o: found 1 bits; expected 5"});
+  EXPECT_EQ(with({"activity_o", kRxnicRtlInput, 5, 1}), Lines{"signal activity_o: found an input; expected an output"});
 }
 
 TEST(TwinDifferences, AllOfThemAreNamed) {

@@ -12,9 +12,8 @@
 //   R5  RTL that decides by the time has it at now_i, 64 bits: the number of the cycle.
 //   R6  Bits of a value that say in which cycle it was made differ in RTL of other latencies: transactions are compared
 //       without them.
-//   R7  `counters` and `working` say what the ports show of the block's counters and of its busy cycles, for RTL in its
-//       place: a counter is a sum over values that pass, and in a cycle in which something passes a port of `working`
-//       the block is busy even if it is done with it.
+//   R7  `counters` says what the ports show of the block's counters, for RTL in its place: a counter is a sum over
+//       values that pass.
 #pragma once
 
 #include <cstdint>
@@ -70,10 +69,9 @@ struct TwinCounter {
 struct TwinFacts {
   std::vector<TwinParameter> parameters;
   std::vector<TwinPortFacts> ports;
-  std::string_view requests{};              // "": the inputs do not depend on each other (R4)
-  bool knows_time = false;                  // (R5)
-  std::vector<TwinCounter> counters{};      // (R7)
-  std::vector<std::string_view> working{};  // (R7)
+  std::string_view requests{};          // "": the inputs do not depend on each other (R4)
+  bool knows_time = false;              // (R5)
+  std::vector<TwinCounter> counters{};  // (R7)
 };
 
 template <class Enumeration>

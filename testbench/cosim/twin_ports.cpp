@@ -201,6 +201,7 @@ void reset_twin(Twin& twin) {
   for (const TwinPort& p : twin.ports()) {
     if (p.kind == TwinPortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
   }
+  if (twin.now != nullptr) *twin.now = 0;
   *twin.clock = 0;
   *twin.reset_n = 1;
   twin.eval();

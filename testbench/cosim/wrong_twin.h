@@ -14,7 +14,8 @@
 
 namespace rxnic {
 
-// A twin of which one port is missing, or bit 0 of one port's data is wrong from its eval() number `begin` on.
+// A twin of which one port is missing, or bit 0 of one port's data is wrong from its eval() number `begin` on. It
+// says nothing of its activity, as a user's own RTL may, unless say() tells where that stands.
 class WrongTwin final : public Twin {
  public:
   WrongTwin(std::unique_ptr<Twin> right, const std::string& missing, const std::string& wrong, std::uint64_t begin = 0)
@@ -32,6 +33,8 @@ class WrongTwin final : public Twin {
       ports_.push_back(port);
     }
   }
+  void say(const std::uint8_t* where) { activity = where; }
+  const Twin& right() const { return *right_; }
   void eval() override {
     right_->eval();
     if (data_.empty()) return;

@@ -81,6 +81,14 @@ def slower(bench):
     count, least, median, _ = distribution(
         bench, bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}:transactions"))
     bench.expect(count > 0 and least >= 0 and median == 1, f"{count} transactions, median {median} cycles later")
+    # It has no activity_o.
+    done = bench.rxnic("replay", e2e.SAMPLE, "--rtl", f"{BLOCK}={own}", "--out", "place")
+    for words in ("its busy cycles are an upper bound: it has no activity_o", "busy at most (RTL)"):
+        bench.expect(words in done.stdout, f"in place: does not say '{words}': {done.stdout}")
+    report = (bench.folder / "place" / "report.json").read_text(encoding="utf-8")
+    blocks = json.loads(report)["blocks"]
+    bench.expect_equal([name for name, block in blocks.items() if "busy_at_most" in block], [BLOCK], "at most")
+    bench.expect("busy at most" in bench.rxnic("report", "place").stdout, "rxnic report does not say it")
 
 
 def late_piece(bench, vcd):

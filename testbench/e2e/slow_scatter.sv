@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scatter engine for the tests of a user's own RTL: that of rtl/, which own_rtl_check.py calls grh_scatter_inside,
-// with a longer delay line, and with a fault when it is asked for. For one lane.
+// with a longer delay line, and with a fault when it is asked for. For one lane. It does not say what it does.
 module grh_scatter #(
   parameter int unsigned LatencyCycles = rxnic_params_pkg::GrhScatterLatencyCycles,
   parameter int unsigned SgesPerCycle  = rxnic_params_pkg::GrhScatterSgesPerCycle,
@@ -36,6 +36,7 @@ module grh_scatter #(
     .WqeSlots     (WqeSlots),
     .ContextLines (ContextLines)
   ) inside_i (
+    .activity_o(),
     .out_o(pieces),
     .*
   );

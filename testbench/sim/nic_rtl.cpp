@@ -101,7 +101,8 @@ RtlResult NicRtl::finish() {
     if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));
     add(name, kRtl, rtl->clocked(), rtl->transactions());
     r.lines.push_back(
-        fmt::format("rtl: {}: {} cycles clocked, {} transactions", name, rtl->clocked(), rtl->transactions()));
+        fmt::format("rtl: {}: {} cycles clocked, {} transactions{}", name, rtl->clocked(), rtl->transactions(),
+                    rtl->knows_activity() ? "" : "; its busy cycles are an upper bound: it has no activity_o"));
   }
   for (const auto& [block, transactions] : compared) {
     if (transactions != 0) continue;
@@ -118,6 +119,8 @@ void NicRtl::leave_unknown_out(RunResult& result) const {
     const auto leave_out = [&](std::vector<BlockResult>& blocks) {
       for (BlockResult& b : blocks) {
         if (b.stem != choice.block) continue;
+        b.busy_at_most = std::ranges::any_of(
+            rtl_, [&](const auto& r) { return r.first.ends_with("." + choice.block) && !r.second->knows_activity(); });
         std::erase_if(b.counters, [&](const NamedCount& c) { return std::ranges::count(known, c.first) == 0; });
       }
     };

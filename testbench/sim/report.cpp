@@ -51,11 +51,13 @@ Json block(const BlockResult& b) {
   for (std::size_t i = static_cast<std::size_t>(Activity::kWaitContext); i < kActivities; ++i) {
     if (b.account[i] != 0) waiting[std::string(name_of(static_cast<Activity>(i)).substr(5))] = b.account[i];
   }
-  return {{"busy", cycles(Activity::kBusy)},
-          {"starved", cycles(Activity::kStarved)},
-          {"blocked", cycles(Activity::kBlocked)},
-          {"waiting", waiting},
-          {"counters", counts(b.counters)}};
+  Json j = {{"busy", cycles(Activity::kBusy)},
+            {"starved", cycles(Activity::kStarved)},
+            {"blocked", cycles(Activity::kBlocked)},
+            {"waiting", waiting},
+            {"counters", counts(b.counters)}};
+  if (b.busy_at_most) j["busy_at_most"] = true;
+  return j;
 }
 
 Json rates(const NicResult& r, double seconds) {

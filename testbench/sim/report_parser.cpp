@@ -99,6 +99,7 @@ BlockResult parse_block(const std::string& stem, const Place& j) {
   BlockResult b;
   b.stem = stem;
   b.counters = named_counts(j.at("counters"));
+  b.busy_at_most = j.has("busy_at_most") && j.at("busy_at_most").truth();
   const Place waiting = j.at("waiting");
   for (std::size_t i = 0; i < kActivities; ++i) {
     const std::string name(name_of(static_cast<Activity>(i)));

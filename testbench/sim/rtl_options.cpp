@@ -52,7 +52,7 @@ void RtlOptions::describe(CLI::App& app) {
   app.add_option(
          "--rtl", rtl_,
          "Blocks whose RTL takes the model's place, with the same result; of their counters the report has those\n"
-         "that the ports show.\n"
+         "that the ports show, and of their cycles what activity_o says, or else an upper bound of the busy ones.\n"
          "=FILE: your own RTL, which scripts/build_rtl has made; =dpi:ADDRESS: RTL in a simulator of\n"
          "SystemVerilog that listens there (bridge/dpi)")
       ->delimiter(',')

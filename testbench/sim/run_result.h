@@ -20,6 +20,7 @@ struct BlockResult {
   std::string stem;
   CycleAccount account{};
   std::vector<NamedCount> counters;
+  bool busy_at_most = false;  // RTL in its place that does not say what it does (testbench/cosim/rtl_block.h, R2)
 };
 
 struct LatencyResult {  // ns

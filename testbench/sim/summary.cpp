@@ -112,7 +112,7 @@ Stack stack_of(const BlockResult& b) {
   return s;
 }
 
-void cycle_stack(SummaryWriter& w, const std::string& stem, const Stack& s, bool leave_out_starved) {
+void cycle_stack(SummaryWriter& w, const BlockResult& b, const Stack& s, bool leave_out_starved) {
   auto drawn = s.parts;
   if (leave_out_starved) drawn[3] = 0;
   const auto columns = columns_of(drawn);
@@ -120,9 +120,9 @@ void cycle_stack(SummaryWriter& w, const std::string& stem, const Stack& s, bool
                     w.paint(kStarved, columns[3]);
   for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
   const std::string_view waits_for = name_of(static_cast<Activity>(s.longest_wait)).substr(5);
-  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}\n", stem, bar, 100 * s.share(0),
+  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}{}\n", b.stem, bar, 100 * s.share(0),
                     100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
-                    s.parts[1] == 0 ? "" : waits_for));
+                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? "  busy at most (RTL)" : ""));
 }
 
 void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<BlockResult>& blocks) {
@@ -136,7 +136,7 @@ void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<
   w.heading(where + (idle ? " (the path was idle most of the time: bars without starved cycles)" : ""));
   w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %, waiting for\n", "", "", kBarColumns, kBusy.name,
                     kWaiting.name, kBlocked.name, kStarved.name));
-  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i].stem, stacks[i], idle);
+  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i], stacks[i], idle);
 }
 
 std::string latency_line(const LatencyResult& l, const std::string& of) {
