@@ -9,6 +9,8 @@
 //   reopens [COUNT]   opens and closes a NIC COUNT times
 //   names [COUNT]     as reopens, each time with another name
 //   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
+//   file PATH         hands over descriptors of a file whose close never ends (fuse_file.py), while another connection
+//                     is served; its own end waits for the file, too
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
 //   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails;
 //                     exit 77 where it may not
@@ -17,6 +19,8 @@
 //   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
 //                     same addresses, and exits with 1 when one of its bytes changes
 //   huge              registers 16 GiB again and again, until it is killed
+//   pins ADDRESS      connects to a testbench with RTL (bridge/dpi) and says nothing, or something wrong, until nobody
+//                     listens any more
 //   pings             no abuse: how long requests and messages take in two seconds
 //   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
 //   lines             is refused as fast as it can for 3 s
@@ -33,8 +37,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "bridge/dpi/pins.h"
 #include "testbench/live/raw_client.h"
 #include "testbench/live/verbs_world.h"
 #include "testbench/unit/bridge/live/lingering_socket.h"
@@ -92,23 +100,69 @@ void reopens(std::uint32_t count, bool with_names) {
   std::printf("%u opens\n", count);
 }
 
-void hand_over_lingering() {
+// Descriptors that the simulator has no use for. `last`: its close is to be the last one.
+void hand_over(std::vector<channel::Descriptor> descriptors, bool last) {
   RawClient bad, good;
   bad.hello();
   good.hello();
   require((errno = bad.open()) == 0, "open");
   require((errno = good.open()) == 0, "open");
-  LingeringSocket lingering(8);
-  const int descriptor = lingering.socket.get();
-  channel::Message message = RawClient::request(channel::Request::kCreateChannel);
-  errno = channel::send_message(bad.socket(), message, {&descriptor, 1}, channel::Waiting::kYes);
-  require(errno == 0, "send");
-  lingering.socket.reset();
+  for (const channel::Descriptor& one : descriptors) {  // not all, when the connection has ended
+    const int descriptor = one.get();
+    const channel::Message message = RawClient::request(channel::Request::kCreateChannel);
+    if (channel::send_message(bad.socket(), message, {&descriptor, 1}, channel::Waiting::kNo) != 0) break;
+  }
+  if (last) descriptors.clear();
   const auto begin = Clock::now();
   (void)good.create_pd();
   const std::chrono::duration<double> took = Clock::now() - begin;
   std::printf("another connection waited %.3f s\n", took.count());
-  if (took.count() > 3) throw std::runtime_error("the simulator closed a socket that lingers");
+  std::fflush(stdout);
+  if (took.count() > 3) throw std::runtime_error("the simulator waits for the close of a descriptor");
+}
+
+void lingering_socket() {
+  LingeringSocket lingering(8);
+  std::vector<channel::Descriptor> one;
+  one.push_back(std::move(lingering.socket));
+  hand_over(std::move(one), true);
+}
+
+void file(const char* path) {
+  constexpr int kDescriptors = 20;
+  std::vector<channel::Descriptor> all;
+  for (int n = 0; n < kDescriptors; ++n) {
+    all.emplace_back(open(path, O_RDONLY | O_CLOEXEC));
+    require(static_cast<bool>(all.back()), path);
+  }
+  hand_over(std::move(all), false);
+}
+
+// Modules that are there are not asked for: who has one may drive its inputs.
+void pins(const std::string& address) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(getpid()));
+  std::vector<channel::Descriptor> held;
+  std::string error;
+  for (std::uint64_t connected = 0;; ++connected) {
+    channel::Descriptor socket = channel::connect_to(address, error);
+    if (!socket && connected > 0) {
+      std::printf("%llu connections\n", static_cast<unsigned long long>(connected));
+      return;
+    }
+    for (int n = 0; !socket && n < 6000; ++n, usleep(10'000)) socket = channel::connect_to(address, error);
+    if (!socket) throw std::runtime_error(error);
+    std::array<std::uint8_t, 300> packet;
+    for (std::uint8_t& byte : packet) byte = static_cast<std::uint8_t>(random());
+    dpi::PinRecord request;
+    (void)dpi::set_name(request, random() % 2 == 0 ? "nobody" : "grh_scatter");
+    request.kind = dpi::PinKind::kModule;
+    request.value = dpi::kPinsVersion + 1 + random() % 2;  // another version than the testbench's
+    const std::uint64_t way = random() % 4;
+    if (way == 1) (void)send(socket.get(), packet.data(), random() % packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (way >= 2) (void)send(socket.get(), &request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (random() % 2 == 0) held.push_back(std::move(socket));
+    if (held.size() > 100) held.clear();
+  }
 }
 
 void semaphore() {
@@ -302,7 +356,9 @@ int main(int argc, char** argv) {
       {"opens", [&] { opens(number(20000)); }},
       {"reopens", [&] { reopens(number(20000), false); }},
       {"names", [&] { reopens(number(20000), true); }},
-      {"linger", hand_over_lingering},
+      {"linger", lingering_socket},
+      {"file", [&] { file(argc > 2 ? argv[2] : ""); }},
+      {"pins", [&] { pins(argc > 2 ? argv[2] : ""); }},
       {"semaphore", semaphore},
       {"userfault", userfault},
       {"silent", [&] { silent(number(300)); }},

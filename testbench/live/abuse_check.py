@@ -113,7 +113,7 @@ def descriptors(bench):
 class ManagerFile:
     """An open rdma_cm, as the agent sees one (bridge/cm/cm_channel.h): commands without librdmacm."""
 
-    CREATE_ID, MIGRATE_ID, ANY_NIC, VERSION = 0, 18, 0xffffffff, 2
+    CREATE_ID, RESOLVE_IP, MIGRATE_ID, ANY_NIC, VERSION = 0, 3, 18, 0xffffffff, 2
     RDMA_PS_TCP = 0x0106
 
     def __init__(self, fabric, greets=True):
@@ -141,6 +141,12 @@ class ManagerFile:
         status, body = self.answer()
         assert status == 0, f"CREATE_ID: {status}"
         return struct.unpack("=I", body)[0]
+
+    def resolve(self, number):
+        """Asks for the address of NIC 0, which an event tells. Its status."""
+        to = struct.pack("=28xH2x4B20xII", socket.AF_INET, 198, 18, 0, 1, number, 100)
+        self.send(self.RESOLVE_IP, to)
+        return self.answer()[0]
 
     def migrate(self, number, file, *descriptors):
         """The status."""

@@ -4,16 +4,25 @@
 An attack is a generator: it starts programs, yields while it waits, and returns what it did in a few words, by which
 its repetitions are counted. At its end, within live.PATIENCE or so, none of its programs is left.
 """
+import contextlib
 import dataclasses
+import errno
 import os
 import pathlib
+import resource
+import shlex
+import shutil
 import signal
 import time
 import typing
 
+import abuse_check
+import fuse_file
 import kill_check
 import live
+from live import e2e
 
+MANAGER_WAIT = 10  # seconds that a command to the agent of rdma_cm may take
 DEATHS = ("killed", "stopped and continued", "stopped and killed")
 UC = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]
 
@@ -145,11 +154,8 @@ def hostile(soak, chance):
     return ""
 
 
-def kills(soak, chance):
-    """One of a pair under load is killed, or stopped for a while."""
-    command = kill_check.program_of(soak.bench, chance.choice([*kill_check.endless(soak.bench), UC]))
-    delay = chance.choice((0.0, 0.01, 0.1, 1.0)) * chance.random()
-    who, death = chance.randrange(2), chance.choice(DEATHS)
+def started_pair(soak, command):
+    """A server and a client at work; returns both."""
     port = live.Port()
     files = kill_check.files_of(soak.fabric, command)
     pair = [soak.start("server", command[0], "-d", "rxnic0", *command[1:], "-p", port.number, **files)]
@@ -158,6 +164,27 @@ def kills(soak, chance):
                            **files))
     yield from until(lambda: pair[0].ended() or not port.is_listened_on(), live.PATIENCE)
     port.close()
+    return pair
+
+
+def beside_innocents(soak, command, seconds):
+    """No attack: a pair at work for so many seconds."""
+    pair = yield from started_pair(soak, command)
+    yield from until(lambda: any(program.ended() for program in pair), seconds)
+    good = not any(program.ended() for program in pair)
+    soak.bench.expect(good, f"{command[0]} ended by itself: {pair[0].story()}\n{pair[1].story()}")
+    for program in pair:
+        program.kill()
+        if good:
+            soak.forget(program)
+
+
+def kills(soak, chance):
+    """One of a pair under load is killed, or stopped for a while."""
+    command = kill_check.program_of(soak.bench, chance.choice([*kill_check.endless(soak.bench), UC]))
+    delay = chance.choice((0.0, 0.01, 0.1, 1.0)) * chance.random()
+    who, death = chance.randrange(2), chance.choice(DEATHS)
+    pair = yield from started_pair(soak, command)
     yield from until(lambda: any(program.ended() for program in pair), delay)
     soak.bench.expect(not any(program.ended() for program in pair),
                       f"{command[0]} ended before it was killed: {pair[0].story()}\n{pair[1].story()}")
@@ -178,10 +205,137 @@ def kills(soak, chance):
     return f"{('server', 'client')[who]} {death}"
 
 
+class Manager:
+    """What can be done to the agent of rdma_cm, beside a file that uses it as it should."""
+
+    def __init__(self, soak, files):
+        self.soak, self.files = soak, files
+        self.good = self.file()
+
+    def file(self):
+        return self.files.enter_context(contextlib.closing(abuse_check.ManagerFile(self.soak.fabric)))
+
+    def serves(self):
+        begin = time.monotonic()
+        number = self.good.create_id()
+        took = time.monotonic() - begin
+        self.soak.bench.expect(took < MANAGER_WAIT, f"rdma_cm: another file waited {took:.1f} s")
+        return number
+
+    def linger(self, _):
+        """A command comes with a socket whose close waits."""
+        for _ in range(3):
+            bad = self.file()
+            sender, peer = abuse_check.lingering_socket(20)
+            with sender, peer:
+                bad.send(bad.CREATE_ID, bytes(24), sender.fileno())
+                sender.close()
+                self.soak.bench.expect_equal(bad.answer(), None, "rdma_cm: a descriptor that it has no use for")
+                self.serves()
+            yield
+
+    def migrate(self, chance):
+        """Another file's ID, by its number: its file's, or with a descriptor that is not its file's."""
+        number, thief = self.serves(), self.file()
+        for file in chance.sample(range(1000), 100):
+            with_own = thief.migrate(number, file, thief.pipe) if chance.random() < 0.5 else errno.EINVAL
+            self.soak.bench.expect_equal((thief.migrate(number, file), with_own), (errno.EINVAL, errno.EINVAL),
+                                         "rdma_cm: the ID of another file")
+            yield
+
+    def flood(self, chance):
+        """IDs, each with events that nobody reads."""
+        bad = self.file()
+        for count in range(self.soak.scaled(chance.choice((200, 2000)))):
+            bad.resolve(bad.create_id())
+            if count % 50 == 0:
+                self.serves()
+                yield
+
+    def emfile(self, _):
+        """The agent has no descriptor left, and then again."""
+        agent = kill_check.agent_of(self.soak.fabric)
+        before = resource.prlimit(agent, resource.RLIMIT_NOFILE)
+        try:
+            most = max(int(fd.name) for fd in pathlib.Path(f"/proc/{agent}/fd").iterdir()) + 1
+            resource.prlimit(agent, resource.RLIMIT_NOFILE, (most, before[1]))
+            for _ in range(30):
+                self.files.enter_context(
+                    contextlib.closing(abuse_check.ManagerFile(self.soak.fabric, greets=False)))
+            cpu = abuse_check.processor_time(agent)
+            yield from until(lambda: False, 1)
+            used = abuse_check.processor_time(agent) - cpu
+            self.soak.bench.expect(used < 0.3, f"rdma_cm: without a descriptor its agent takes {used:.2f} s in 1 s")
+            self.serves()
+        finally:
+            resource.prlimit(agent, resource.RLIMIT_NOFILE, before)
+
+
+def manager(soak, chance):
+    with contextlib.ExitStack() as files:
+        attacks = Manager(soak, files)
+        way = chance.choice(("linger", "migrate", "flood", "emfile"))
+        if way == "emfile" and len(soak.alive) > 1:  # others may be about to connect
+            way = "flood"
+        yield from getattr(attacks, way)(chance)
+        attacks.serves()
+    return way
+
+
+def pins(soak, _):
+    """A testbench with RTL that replays a capture, beside connections of its own user and of another one."""
+    testbench = soak.options.programs.parent / "dpi" / "receive_path" / "receive_path_tb"
+    if not testbench.is_file():
+        return "left out: there is no receive_path_tb (Verilator builds it)"
+    address = f"@{soak.bench.folder.name}-pins{soak.serial}"
+    replay = [soak.options.rxnic, "replay", e2e.SAMPLE, "--quiet", "--out", soak.bench.folder / "pins", "--lockstep",
+              f"grh_scatter=dpi:{address}"]
+    simulation = soak.start("testbench", testbench, f"+address={address}", f"+command={shlex.join(map(str, replay))}")
+    attackers = [soak.start("pins", soak.options.programs / "abuse", "pins", address)]
+    if os.geteuid() == 0:
+        copy = soak.fabric.folder / "abuse"  # which that user can execute
+        if not copy.exists():
+            shutil.copy(soak.options.programs / "abuse", copy)
+            copy.chmod(0o755)
+        attackers.append(live.Program([copy, "pins", address], soak.fabric.folder, f"{soak.serial}-stranger",
+                                      dict(os.environ), live.ORDINARY))
+        soak.fabric.programs.append(attackers[-1])
+    yield from until(simulation.ended, live.PATIENCE)
+    code = simulation.process.poll()
+    good = code == 0 and " packets, " in simulation.text()
+    soak.bench.expect(good, f"beside connections that nobody wants: {simulation.story()}")
+    yield from until(lambda: all(one.ended() for one in attackers), live.PATIENCE / 4)
+    for program in [simulation, *attackers]:
+        program.kill()
+        if good:
+            soak.forget(program)
+    return ""
+
+
+def fuse(soak, chance):
+    """The attacker hands over descriptors of a file whose closes wait until the file is gone."""
+    try:
+        file = fuse_file.EndlessFile()
+    except fuse_file.NotPermitted:
+        return "not permitted here"
+    with file:
+        program = soak.start("abuse", soak.options.programs / "abuse", "file", file.path)
+        yield from until(lambda: program.ended() or "waited" in program.text(), live.PATIENCE)
+        yield from until(lambda: False, 2 * chance.random())
+    yield from until(program.ended, live.PATIENCE)
+    code = program.process.poll()
+    program.kill()
+    soak.bench.expect_equal(code, 0, f"a file whose close does not end: {program.story()}")
+    if code == 0:
+        soak.forget(program)
+    return ""
+
+
 @dataclasses.dataclass
 class Attack:
     about: str
     run: typing.Callable | None  # (soak, random) -> generator; None: scripts/soak does it
+    measured: bool = True  # its cost for an innocent pair, too (slowdown.py)
 
 
 ATTACKS = {
@@ -194,6 +348,10 @@ ATTACKS = {
     "executes": Attack("executes another image while its memory is written to, up to 20 times", executes),
     "huge": Attack("registers 16 GiB again and again until it is killed", huge),
     "imports": Attack("binds windows on an exporter's region, and goes on when that has ended", imports),
+    "manager": Attack("attacks the agent of rdma_cm: sockets that linger, others' IDs, floods of IDs, EMFILE",
+                      manager),
+    "pins": Attack("connects to a testbench with RTL at work, as its user and as another", pins, measured=False),
+    "fuse": Attack("hands over descriptors of a file in user space whose close never ends", fuse),
     "lines": Attack("is refused as fast as it can", lines),
     "kills": Attack("SIGKILL or SIGSTOP of a server or client under load, at a random moment", kills),
     "hostile": Attack("overwrites what it shares with the simulator, at random, and sends garbage", hostile),
