@@ -7,9 +7,10 @@ then beyond a millisecond. That either of them waits for a processor does not co
 that burns processors is the scheduler's business, and the rate is about the same on a busy machine.
 
 The simulator is one thread and a NIC has one of each pipe: a neighbour that sends has its share of both, the larger the
-more it sends. So an attack is compared with a neighbour that does nothing wrong and sends as fast as it can: NEIGHBOUR,
-one of the soak's own pairs. A round of measurement is a window in which the pair is alone, and one beside an attack, in
-every fourth round beside the neighbour. The median of an attack's windows, and of those of all attacks, has to be KEPT
+more it sends. So an attack is compared with a neighbour that does no wrong and sends a message at a time: NEIGHBOUR,
+one of the soak's own pairs. (Beside one that keeps its queues full, as ibv_srq_pingpong, the pair has a third of that.)
+A round of measurement is a window in which the pair is alone, and one beside an attack, in every fourth round beside
+the neighbour. The median of an attack's windows, and of those of all attacks, has to be KEPT
 of the neighbour's or more. A round of the pair that is under way at a window's end is waited for, as long as it takes.
 """
 import os
@@ -21,7 +22,7 @@ import time
 import live
 from soak_attacks import ATTACKS, beside_innocents, until
 
-NEIGHBOUR = ["ibv_srq_pingpong", "-g", "2", "-n", "100000000"]
+NEIGHBOUR = ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"]
 KEPT = 2 / 3
 ALONE, BESIDE = 0.3, 2.0  # seconds of a window; an attack that goes on longer is ended
 ROUNDS, EVERY = 3, 4  # rounds each time that the simulator is at rest; each so-manieth one is beside the neighbour
