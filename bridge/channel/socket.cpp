@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bridge/channel/descriptor_sink.h"
+#include "bridge/channel/packet.h"
 
 namespace rxnic::channel {
 
@@ -225,27 +225,9 @@ int send_message(int socket, const Message& message, std::span<const int> descri
   return 0;
 }
 
-namespace {
-
-// Calls take(descriptor) for each one that came with a packet.
-template <class Take>
-void take_descriptors(msghdr& header, Take take) {
-  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int number;
-      std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
-      take(Descriptor{number});
-    }
-  }
-}
-
-}  // namespace
-
 // The packet is looked at before it is received: of one with too many descriptors none that is surplus gets here.
-int receive_packet(int socket, std::span<std::uint8_t> to, std::span<Descriptor> kept, Packet& packet, Waiting waiting,
-                   DescriptorSink& sink) {
+int receive_packet(int socket, std::span<std::uint8_t> to, PacketDescriptors& into, std::size_t most, Packet& packet,
+                   Waiting waiting) {
   packet = {};
   iovec data{to.data(), to.size()};
   alignas(cmsghdr) unsigned char control[CMSG_SPACE((kMaxDescriptors + 1) * sizeof(int))];
@@ -259,47 +241,40 @@ int receive_packet(int socket, std::span<std::uint8_t> to, std::span<Descriptor>
   do bytes = recvmsg(socket, &header, flags | MSG_PEEK | MSG_CMSG_CLOEXEC);
   while (bytes < 0 && errno == EINTR);
   if (bytes < 0) return gone(errno);
-  bool surplus = false;
-  take_descriptors(header, [&](Descriptor owned) {
-    surplus |= packet.descriptors == kept.size();
-    if (surplus) return sink.take(std::move(owned));
-    kept[packet.descriptors++] = std::move(owned);
-  });
   packet.bytes = static_cast<std::size_t>(bytes);
-  surplus |= (header.msg_flags & MSG_CTRUNC) != 0;
-  if (bytes == 0 && packet.descriptors == 0 && !surplus) return EPIPE;
-  if (!surplus) {
-    do bytes = recv(socket, to.data(), to.size(), flags);  // its descriptors are here already
-    while (bytes < 0 && errno == EINTR);
-    if ((header.msg_flags & MSG_TRUNC) == 0) return 0;
-  }
-  for (Descriptor& not_kept : kept.first(packet.descriptors)) sink.take(std::move(not_kept));
-  packet.descriptors = 0;
-  return EBADMSG;
-}
-
-int receive_message(int socket, Received& received, Waiting waiting, DescriptorSink& sink) {
-  const auto discard = [&] {
-    for (Descriptor& old : received.descriptors) sink.take(std::move(old));
-    received.descriptor_count = 0;
-  };
-  discard();
-  Packet packet;
-  const std::span<std::uint8_t> to{reinterpret_cast<std::uint8_t*>(&received.message), sizeof received.message};
-  if (const int status = receive_packet(socket, to, received.descriptors, packet, waiting, sink); status != 0) {
-    return status;
-  }
-  received.descriptor_count = packet.descriptors;
-  if (packet.bytes == sizeof(Message)) return 0;  // R4
-  discard();
-  return EBADMSG;
+  packet.descriptors = take_descriptors(header, into);
+  if (packet.descriptors > most || (header.msg_flags & MSG_CTRUNC) != 0) return EBADMSG;
+  if (bytes == 0 && packet.descriptors == 0) return EPIPE;
+  do bytes = recv(socket, to.data(), to.size(), flags);  // its descriptors are here already
+  while (bytes < 0 && errno == EINTR);
+  return (header.msg_flags & MSG_TRUNC) == 0 ? 0 : EBADMSG;
 }
 
 int receive_message(int socket, Received& received, Waiting waiting) {
-  struct Closer final : DescriptorSink {
-    void take(Descriptor) override {}
-  } closer;
-  return receive_message(socket, received, waiting, closer);
+  for (Descriptor& old : received.descriptors) old.reset();
+  received.descriptor_count = 0;
+  Packet packet;
+  PacketDescriptors came;
+  const std::span<std::uint8_t> to{reinterpret_cast<std::uint8_t*>(&received.message), sizeof received.message};
+  if (const int status = receive_packet(socket, to, came, kMaxDescriptors, packet, waiting); status != 0) return status;
+  if (packet.bytes != sizeof(Message)) return EBADMSG;  // R4
+  received.descriptor_count = packet.descriptors;
+  std::move(came.begin(), came.begin() + kMaxDescriptors, received.descriptors.begin());
+  return 0;
+}
+
+std::size_t take_descriptors(msghdr& header, std::span<Descriptor> into) {
+  std::size_t taken = 0;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count && taken < into.size(); ++i) {
+      int number;
+      std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
+      into[taken++].reset(number);
+    }
+  }
+  return taken;
 }
 
 bool has_descriptors(int socket) {
@@ -311,11 +286,12 @@ bool has_descriptors(int socket) {
   return recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT) >= 0 && (header.msg_flags & MSG_CTRUNC) != 0;
 }
 
-bool identify(int descriptor, std::uint64_t& device, std::uint64_t& number) {
+bool identify(int descriptor, FileIdentity& file) {
   struct statx found = {};
   if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return false;
-  device = std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
-  number = found.stx_ino;
+  file.device = std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
+  file.number = found.stx_ino;
+  file.cookie = socket_cookie(descriptor);
   return true;
 }
 

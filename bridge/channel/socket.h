@@ -92,9 +92,16 @@ bool peer_of(int socket, Peer& peer);
 // Sends `message` and copies of `descriptors` (at most kMaxDescriptors).
 int send_message(int socket, const Message& message, std::span<const int> descriptors, Waiting waiting);
 
+// Which file a descriptor is of, without it.
+struct FileIdentity {
+  std::uint64_t device = 0, number = 0;  // both 0: not known
+  std::uint64_t cookie = 0;              // of a socket
+};
+
 struct Received {
   Message message;
   std::array<Descriptor, kMaxDescriptors> descriptors;
+  std::array<FileIdentity, kMaxDescriptors> files;  // of what came through a doorkeeper (doorkeeper.h)
   std::size_t descriptor_count = 0;
 };
 // Receives the next message. Descriptors that `received` still owned are closed.

@@ -159,7 +159,7 @@ void Agent::accept_all() {
     const File file{last_file_ + 1};
     if (outcome == Outcome::kOtherUser || !has_room ||
         !is_watched(socket.get(), tag(Source::kFile, static_cast<std::uint32_t>(file)))) {
-      closer_.end(program, std::move(socket));
+      doorkeeper_.end(program, std::move(socket));
       continue;
     }
     ++last_file_;
@@ -179,20 +179,13 @@ void Agent::close_silent() {
 
 // False: the connection has ended.
 bool Agent::take_packet(File file, Open& open) {
-  channel::DescriptorCloser::Owner unkept(closer_, open.program);
-  using State = channel::DescriptorCloser::State;
-  const State state = closer_.state(open.program);
-  if (state != State::kRoom && channel::has_descriptors(open.socket.get())) return state == State::kFull;
   std::array<std::uint8_t, sizeof(Call) + kMaxCommandBytes> bytes;
-  channel::Descriptor descriptor;
   channel::Packet packet;
-  const int status =
-      channel::receive_packet(open.socket.get(), bytes, {&descriptor, 1}, packet, channel::Waiting::kNo, unkept);
-  if (status != 0) return status == EAGAIN;
+  channel::Passed passed;
+  const int status = doorkeeper_.receive(open.program, open.socket.get(), bytes, 1, packet, passed);
+  if (status != 0) return status == EAGAIN || status == EBUSY;
   const std::span<std::uint8_t> data = std::span(bytes).first(packet.bytes);
-  const bool goes_on = open.greeted ? carry_out(file, open, data, descriptor.get()) : greet(file, open, data);
-  unkept.take(std::move(descriptor));
-  return goes_on;
+  return open.greeted ? carry_out(file, open, data, passed) : greet(file, open, data);
 }
 
 bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
@@ -209,7 +202,7 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const channel::Descriptor theirs(ends[0]);
   open.events.reset(ends[1]);
-  if (!channel::identify(theirs.get(), open.device, open.inode)) return false;
+  if (!channel::identify(theirs.get(), open.pipe)) return false;
   fcntl(open.events.get(), F_SETFL, O_NONBLOCK);
   std::optional<std::uint32_t> only;
   if (!sees_all) only = hello.only_nic;
@@ -219,26 +212,24 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
 }
 
 // The file whose descriptor this is: its program's end of the pipe. (R5)
-std::optional<File> Agent::file_of(int descriptor) const {
-  std::uint64_t device = 0, inode = 0;
-  if (descriptor < 0 || !channel::identify(descriptor, device, inode)) return {};
+std::optional<File> Agent::file_of(const channel::FileIdentity& passed) const {
   for (const auto& [file, open] : files_) {
-    if (open.greeted && open.device == device && open.inode == inode) return file;
+    if (open.greeted && open.pipe.device == passed.device && open.pipe.number == passed.number) return file;
   }
   return {};
 }
 
-bool Agent::carry_out(File file, Open& open, std::span<std::uint8_t> packet, int descriptor) {
+bool Agent::carry_out(File file, Open& open, std::span<std::uint8_t> packet, const channel::Passed& passed) {
   Call call;
   if (packet.size() < sizeof call) return false;
   std::memcpy(&call, packet.data(), sizeof call);
   if (packet.size() != sizeof call + call.in) return false;  // (R2)
   const bool migrates = call.command == RDMA_USER_CM_CMD_MIGRATE_ID;
-  if (descriptor >= 0 && !migrates) return false;
+  if (passed.count > 0 && !migrates) return false;
   const std::span<std::uint8_t> in = packet.subspan(sizeof call);
   int status = 0;
   if (migrates) {
-    const std::optional<File> from = file_of(descriptor);
+    const std::optional<File> from = passed.count > 0 ? file_of(passed.files[0]) : std::nullopt;
     rdma_ucm_migrate_id command;
     if (from && in.size() >= sizeof command) {
       std::memcpy(&command, in.data(), sizeof command);
@@ -264,7 +255,7 @@ void Agent::close(File file) {
   const auto program = programs_.find(open->second.program);
   if (--program->second == 0) programs_.erase(program);
   epoll_ctl(poll_.get(), EPOLL_CTL_DEL, open->second.socket.get(), nullptr);  // it may be closed later
-  closer_.end(open->second.program, std::move(open->second.socket));
+  doorkeeper_.end(open->second.program, std::move(open->second.socket));
   files_.erase(open);
   idle_since_ = now();
 }

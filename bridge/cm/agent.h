@@ -7,7 +7,7 @@
 //   R2  A packet that is no Call of this version, or with descriptors that it has no use for, ends its connection; so
 //       does silence for kSilence, before the Hello.
 //   R3  Programs of its own user alone are served; of a program kMostOfProgram connections at once. No program makes
-//       the agent wait: descriptors are closed elsewhere (descriptor_closer.h), and without one left to accept with it
+//       the agent wait: its descriptors do not get here (doorkeeper.h), and without one left to accept with it
 //       turns programs away (acceptor.h).
 //   R4  A Hello of a program that sees a NIC which is not there: ENODEV.
 //   R5  MIGRATE_ID takes an ID from the file whose descriptor comes with it, as of a kernel: EINVAL when it is none. A
@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "bridge/channel/acceptor.h"
-#include "bridge/channel/descriptor_closer.h"
+#include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
 #include "bridge/cm/cm_channel.h"
 #include "bridge/cm/management_port.h"
@@ -51,16 +51,16 @@ class Agent final : public Surroundings {
   struct Open {
     channel::Descriptor socket, events;  // events: the end that is written
     bool greeted = false;
-    std::uint64_t program = 0;            // its process
-    std::uint64_t device = 0, inode = 0;  // of the pipe
+    std::uint64_t program = 0;  // its process
+    channel::FileIdentity pipe;
   };
   void watch(int descriptor, std::uint64_t what);
   bool is_watched(int descriptor, std::uint64_t what);
   void accept_all();
   bool take_packet(File file, Open& open);
   bool greet(File file, Open& open, std::span<const std::uint8_t> packet);
-  bool carry_out(File file, Open& open, std::span<std::uint8_t> packet, int descriptor);
-  std::optional<File> file_of(int descriptor) const;
+  bool carry_out(File file, Open& open, std::span<std::uint8_t> packet, const channel::Passed& passed);
+  std::optional<File> file_of(const channel::FileIdentity& file) const;
   void close_silent();
   void close(File file);
   Time now() const;
@@ -72,7 +72,7 @@ class Agent final : public Surroundings {
   std::map<File, Open> files_;
   std::map<std::uint64_t, std::size_t> programs_;  // connections of each
   std::deque<std::pair<Time, File>> silent_;       // when they have to have said Hello
-  channel::DescriptorCloser closer_;
+  channel::Doorkeeper doorkeeper_;
   channel::Acceptor acceptor_;
   std::uint32_t last_file_ = 0;
   Time idle_since_{};

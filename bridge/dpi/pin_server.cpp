@@ -28,20 +28,20 @@ PinPeer& PinPeer::operator=(PinPeer&& other) noexcept {
   if (this == &other) return *this;
   end();
   socket_ = std::move(other.socket_);
-  closer_ = other.closer_;
+  doorkeeper_ = other.doorkeeper_;
   program_ = other.program_;
   return *this;
 }
 
 void PinPeer::end() {
-  if (socket_) closer_->end(program_, std::move(socket_));
+  if (socket_) doorkeeper_->end(program_, std::move(socket_));
 }
 
 bool PinPeer::receive(void* data, std::size_t bytes) {
-  channel::DescriptorCloser::Owner unkept(*closer_, program_);
   channel::Packet packet;
+  channel::Passed none;
   const std::span<std::uint8_t> to{static_cast<std::uint8_t*>(data), bytes};
-  const int status = channel::receive_packet(socket_.get(), to, {}, packet, channel::Waiting::kNo, unkept);
+  const int status = doorkeeper_->receive(program_, socket_.get(), to, 0, packet, none);
   if (status == 0 && packet.bytes == bytes) return true;
   if (status != EAGAIN) end();
   return false;
@@ -151,7 +151,7 @@ void PinServer::accept() {
   channel::Peer peer;
   const channel::Acceptor::Outcome outcome = acceptor_.accept(listener_.get(), socket, peer);
   if (!socket) return;
-  PinPeer made(std::move(socket), closer_, static_cast<std::uint32_t>(peer.pid));
+  PinPeer made(std::move(socket), doorkeeper_, static_cast<std::uint32_t>(peer.pid));
   if (outcome != channel::Acceptor::Outcome::kAccepted) return;  // R4
   if (silent_.size() == kMostSilent) silent_.erase(silent_.begin());
   silent_.push_back(std::move(made));

@@ -9,7 +9,7 @@
 //       rxnic that had connected is gone. Until then it waits without taking time of a processor.
 //   R4  Only processes of this one's user are modules' other sides (acceptor.h). Nobody delays the others: who connects
 //       and says nothing is waited for beside them, kMostSilent at once; who does not take its outputs is disconnected;
-//       descriptors that come are closed elsewhere (descriptor_closer.h).
+//       descriptors that come do not get here (doorkeeper.h).
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "bridge/channel/acceptor.h"
-#include "bridge/channel/descriptor_closer.h"
+#include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
 #include "bridge/dpi/pins.h"
 
@@ -31,8 +31,8 @@ namespace rxnic::dpi {
 class PinPeer {
  public:
   PinPeer() = default;
-  PinPeer(channel::Descriptor socket, channel::DescriptorCloser& closer, std::uint64_t program)
-      : socket_(std::move(socket)), closer_(&closer), program_(program) {}
+  PinPeer(channel::Descriptor socket, channel::Doorkeeper& doorkeeper, std::uint64_t program)
+      : socket_(std::move(socket)), doorkeeper_(&doorkeeper), program_(program) {}
   PinPeer(PinPeer&&) = default;
   PinPeer& operator=(PinPeer&& other) noexcept;
   ~PinPeer() { end(); }
@@ -45,7 +45,7 @@ class PinPeer {
 
  private:
   channel::Descriptor socket_;
-  channel::DescriptorCloser* closer_ = nullptr;
+  channel::Doorkeeper* doorkeeper_ = nullptr;
   std::uint64_t program_ = 0;
 };
 
@@ -100,7 +100,7 @@ class PinServer {
   void accept();
   void greet(PinPeer& peer);
 
-  channel::DescriptorCloser closer_;
+  channel::Doorkeeper doorkeeper_;
   channel::Acceptor acceptor_;
   channel::Listener listener_;
   std::vector<PinPeer> silent_;  // have connected, and not said which module they want

@@ -25,8 +25,8 @@ void* rxnic_listen(const char* address) {
   try {
     auto server = std::make_unique<PinServer>();
     if (server->open(address, error)) return server.release();
-  } catch (const std::system_error& e) {  // descriptor_closer.h R5
-    error = std::string("cannot start the threads that the testbench needs: ") + e.what();
+  } catch (const std::system_error& e) {  // doorkeeper.h R6
+    error = std::string("cannot start the process that the testbench needs: ") + e.what();
   }
   say(error);
   return nullptr;

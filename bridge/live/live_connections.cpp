@@ -34,12 +34,14 @@ std::string printable(const char (&name)[64]) {
   return text;
 }
 
-// Which file the descriptor, or -1, is of. 0 or an errno. Asks no file system that might let it wait.
-int name_file(int descriptor, channel::XrcDomain& domain) {
-  domain.has_file = descriptor >= 0 ? 1 : 0;
-  domain.file_device = domain.file_number = 0;
-  if (descriptor < 0) return 0;
-  return channel::identify(descriptor, domain.file_device, domain.file_number) ? 0 : errno;
+// Of which file the request's descriptor, if it has one, is. 0 or an errno.
+int name_file(const Received& request, channel::XrcDomain& domain) {
+  if (request.descriptor_count > 1) return EINVAL;
+  domain.has_file = static_cast<std::uint32_t>(request.descriptor_count);
+  const channel::FileIdentity& file = request.files[0];
+  domain.file_device = file.device;
+  domain.file_number = file.number;
+  return domain.has_file != 0 && file.number == 0 ? EBADF : 0;
 }
 
 }  // namespace
@@ -72,37 +74,30 @@ void LivePort::break_off(Connection& connection, const std::string& why) {
 }
 
 void LivePort::receive_all(Connection& connection) {
-  channel::DescriptorCloser::Owner unkept(closer_, owner_of(connection.peer));
-  for (int i = 0; i < kMessagesAtOnce && !connection.busy && may_receive(connection); ++i) {
+  for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
     Received received;
-    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo, unkept)) {
+    switch (const int status = doorkeeper_.receive(owner_of(connection.peer), connection.socket.get(), received)) {
       case 0:
         handle(connection, received);
-        for (channel::Descriptor& not_kept : received.descriptors) unkept.take(std::move(not_kept));
         if (connection.gone) return;
         break;
       case EAGAIN:
+      case EBUSY:  // R11
         return;
+      case EPIPE:
+        return disconnect(connection);
+      case EDQUOT:  // R11
+        refuse(connection, "descriptors that it has passed cannot be closed: no further ones are taken");
+        return disconnect(connection);
       case EBADMSG:
         refuse(connection, "it sent a packet that is no message of the channel");
         answer(connection, received.message, EPROTO);
-        [[fallthrough]];
+        return disconnect(connection);
       default:
+        refuse(connection, std::string("what it sends cannot be received: ") + std::strerror(status));
         return disconnect(connection);
     }
   }
-}
-
-// False: not now, or it was disconnected. (R11)
-bool LivePort::may_receive(Connection& connection) {
-  using Closes = channel::DescriptorCloser::State;
-  const Closes closes = closer_.state(owner_of(connection.peer));
-  if (closes == Closes::kRoom || !channel::has_descriptors(connection.socket.get())) return true;
-  if (closes == Closes::kFull) return false;
-  refuse(connection, "descriptors that programs have passed cannot be closed, " + std::to_string(closer_.held()) +
-                         " in all: no further ones are taken");
-  disconnect(connection);
-  return false;
 }
 
 // R2.
@@ -142,9 +137,7 @@ void LivePort::handle(Connection& connection, Received& received) {
     connection.request.body.handle = {number};
   }
   if (message.type == Request::kOpenXrcd) {
-    if (received.descriptor_count > 1) return answer(connection, message, EINVAL);
-    const int status =
-        name_file(received.descriptor_count == 0 ? -1 : received.descriptors[0].get(), connection.request.body.xrcd);
+    const int status = name_file(received, connection.request.body.xrcd);
     if (status != 0) return answer(connection, message, status);
   }
   if (is_import(message.type)) {
@@ -162,7 +155,7 @@ void LivePort::handle(Connection& connection, Received& received) {
 // The connection that the request's descriptor is the program's end of. (R13)
 const LivePort::Connection* LivePort::whose(const channel::Received& request) const {
   if (request.descriptor_count != 1) return nullptr;
-  const std::uint64_t cookie = channel::socket_cookie(request.descriptors[0].get());
+  const std::uint64_t cookie = request.files[0].cookie;
   const auto is_it = [cookie](const auto& c) {
     return c.second.cookie == cookie && c.second.state == State::kOpen && !c.second.gone;
   };

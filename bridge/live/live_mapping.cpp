@@ -50,6 +50,7 @@ int LiveMapping::open(int descriptor, std::string& why) {
     const int status = errno;
     return refuse(why, std::string("the mapping cannot be mapped: ") + std::strerror(status), status);
   }
+  madvise(base, bytes, MADV_DONTFORK);  // a doorkeeper that is started later has no use for it
   base_ = base;
   bytes_ = bytes;
 

@@ -183,7 +183,7 @@ void LivePort::turn_away(Connection& connection, int status) {
 }
 
 void LivePort::close_socket(Connection& connection) {
-  closer_.end(owner_of(connection.peer), std::move(connection.socket));
+  doorkeeper_.end(owner_of(connection.peer), std::move(connection.socket));
 }
 
 void LivePort::close_silent() {

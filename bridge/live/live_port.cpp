@@ -45,8 +45,7 @@ void ask_for_short_slices() {
 LivePort::LivePort(LiveOptions options)
     : options_(std::move(options)),
       log_(kLogBurst, kLogPerSecond, [this](const std::string& line) { options_.log(line); }),
-      notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }),
-      closer_(options_.close) {
+      notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }) {
   if (!options_.log) {
     options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
   }

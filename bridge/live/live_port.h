@@ -25,9 +25,9 @@
 //       the latest before the model waits (R7): a wake-up costs more than a message.
 //   R11 However much programs ring, send and connect: sockets, signals and stop() are looked at after at most
 //       kEventsPerPoll events, and a poll takes a bounded number of connections and messages. Lines about them are
-//       limited (line_limiter.h), and no descriptor of theirs is closed here (descriptor_closer.h). Of a program with
-//       too many that are not closed yet no further packet with descriptors is received, until there are less; when
-//       their closes do not end it is disconnected.
+//       limited (line_limiter.h), and no descriptor whose close might take long gets here (doorkeeper.h). Of a program
+//       with too many that are not closed yet no further packet with descriptors is received, until there are less;
+//       when their closes do not end it is disconnected.
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
@@ -51,7 +51,7 @@
 #include <vector>
 
 #include "bridge/channel/acceptor.h"
-#include "bridge/channel/descriptor_closer.h"
+#include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
 #include "bridge/live/line_limiter.h"
@@ -60,22 +60,21 @@
 namespace rxnic {
 
 struct LiveOptions {
-  std::string address;                         // of the socket (socket.h R1)
-  std::uint32_t cycle_ps = 1000;               // of the model
-  std::uint32_t nics = 1;                      // reported to programs
-  std::array<std::uint64_t, 16> node_guids{};  // reported to programs, as in memory
-  std::uint64_t look_cycles = 64;              // R6
-  std::uint32_t looks_per_poll = 64;           // R6
-  std::uint32_t looks_per_wake = 16;           // R10
-  std::uint32_t spin_us = 20;                  // looks at the mappings before it sleeps, yielding the CPU
-  std::uint32_t most_clients = 200;            // at once; each takes five descriptors and one per channel
-  std::uint32_t hello_ms = 10'000;             // R2
-  std::uint32_t stop_ms = 1000;                // R8
-  std::uint32_t tick_ms = 100;                 // shortest time between calls of on_tick, busy or idle
-  std::function<void()> on_tick;               // for example a status line
-  int extra = -1;                              // a descriptor (signals): on_extra when it can be read
-  std::function<void()> on_extra;              // has to read it
-  std::function<void(channel::Descriptor)> close = [](channel::Descriptor) {};  // of descriptor_closer.h: for tests
+  std::string address;                               // of the socket (socket.h R1)
+  std::uint32_t cycle_ps = 1000;                     // of the model
+  std::uint32_t nics = 1;                            // reported to programs
+  std::array<std::uint64_t, 16> node_guids{};        // reported to programs, as in memory
+  std::uint64_t look_cycles = 64;                    // R6
+  std::uint32_t looks_per_poll = 64;                 // R6
+  std::uint32_t looks_per_wake = 16;                 // R10
+  std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
+  std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
+  std::uint32_t hello_ms = 10'000;                   // R2
+  std::uint32_t stop_ms = 1000;                      // R8
+  std::uint32_t tick_ms = 100;                       // shortest time between calls of on_tick, busy or idle
+  std::function<void()> on_tick;                     // for example a status line
+  int extra = -1;                                    // a descriptor (signals): on_extra when it can be read
+  std::function<void()> on_extra;                    // has to read it
   std::function<void(const std::string&)> log;       // a line that the user should see; default: stderr
   std::function<void(const std::string&)> note;      // a line on each program that comes or goes; default: dropped
   std::function<void(const std::string&)> on_death;  // gets "process 12 (name)" (R5); default: dropped
@@ -177,7 +176,6 @@ class LivePort final : public HostPort {
   bool watch_connection(Connection& connection);
   void turn_away(Connection& connection, int status);
   void close_socket(Connection& connection);
-  bool may_receive(Connection& connection);
   void close_silent();
   bool take_id(ClientId& id);
   void receive(Connection& connection);
@@ -201,7 +199,7 @@ class LivePort final : public HostPort {
   LiveCounters counters_;
   mutable LineLimiter log_;
   LineLimiter notes_;
-  channel::DescriptorCloser closer_;
+  channel::Doorkeeper doorkeeper_;
   channel::Acceptor acceptor_;
   EventBudget waiting_events_;  // of all clients
   channel::Listener listener_;

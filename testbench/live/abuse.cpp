@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that follows the protocol but takes more than its share, one way per run.
 //
-//   usage: abuse WAY [NUMBER]
+//   usage: abuse WAY [NUMBER or FILE]
 //
 //   doorbells [QPS]   rings every doorbell of QPS QPs (default 8192) for a second, then closes its connection; with
 //                     `hold` as third argument it goes on until it is killed
@@ -11,6 +11,7 @@
 //   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
 //   file PATH         hands over descriptors of a file whose close never ends (fuse_file.py), while another connection
 //                     is served; its own end waits for the file, too
+//   passes FILE       opens a NIC and passes descriptors of FILE until it is disconnected; sleeps then
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
 //   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails;
 //                     exit 77 where it may not
@@ -163,6 +164,22 @@ void pins(const std::string& address) {
     if (random() % 2 == 0) held.push_back(std::move(socket));
     if (held.size() > 100) held.clear();
   }
+}
+
+void pass_descriptors(const char* path) {
+  const int file = ::open(path, O_RDWR | O_CLOEXEC);  // not closed: that might take for ever
+  require(file >= 0, path);
+  RawClient client;
+  client.hello();
+  require((errno = client.open()) == 0, "open");
+  std::uint32_t count = 0;
+  try {
+    for (;; ++count) (void)client.call(RawClient::request(channel::Request::kCreateChannel), {&file, 1});
+  } catch (const std::exception&) {
+    std::printf("passed %u descriptors\n", count);
+  }
+  std::fflush(stdout);
+  for (;;) pause();
 }
 
 void semaphore() {
@@ -359,6 +376,7 @@ int main(int argc, char** argv) {
       {"linger", lingering_socket},
       {"file", [&] { file(argc > 2 ? argv[2] : ""); }},
       {"pins", [&] { pins(argc > 2 ? argv[2] : ""); }},
+      {"passes", [&] { pass_descriptors(argc > 2 ? argv[2] : ""); }},
       {"semaphore", semaphore},
       {"userfault", userfault},
       {"silent", [&] { silent(number(300)); }},
@@ -372,7 +390,7 @@ int main(int argc, char** argv) {
   };
   try {
     const auto way = ways.find(argc > 1 ? argv[1] : "");
-    if (way == ways.end()) throw std::runtime_error("usage: abuse WAY [NUMBER]");
+    if (way == ways.end()) throw std::runtime_error("usage: abuse WAY [NUMBER or FILE]");
     way->second();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "abuse: %s\n", error.what());

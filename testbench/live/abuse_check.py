@@ -12,6 +12,7 @@ import struct
 import sys
 import time
 
+import fuse_file
 import live
 from live import e2e
 
@@ -108,6 +109,76 @@ def descriptors(bench):
         took = processor_time(fabric.simulator.process.pid) - before
         print(f"beside an eventfd that stays readable: {took:.2f} s of CPU time in 3 s")
         bench.expect(took < 0.5, f"{took:.2f} s of CPU time in 3 s")
+
+
+def below(pid):
+    """Process numbers of the children of a process, their children, and so on."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            children = (task / "children").read_text(encoding="ascii").split()
+        except OSError:
+            continue
+        for child in children:
+            found += [int(child), *below(child)]
+    return found
+
+
+def state_of(pid):
+    """As /proc/PID/stat has it; Z when there is no such process."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "Z"
+
+
+def fuse(bench):
+    """Descriptors of a file whose close never ends, of 40 programs: the others go on, and a signal ends it at once."""
+    try:
+        file = fuse_file.EndlessFile()
+    except fuse_file.NotPermitted as why:
+        raise e2e.Skip(str(why)) from why
+
+    def rounds(fabric, where):
+        text = fabric.run(bench.options.programs / "abuse", "pings")
+        print(f"{where}: {text.strip()}")
+        return int(re.search(r"messages: (\d+)", text)[1])
+
+    fabrics = []
+    with file:
+        for number, programs in ((signal.SIGTERM, 2), (signal.SIGKILL, 40)):
+            fabric = live.Fabric(bench, 2, record=False)
+            fabrics.append(fabric)
+            fabric.open()
+            alone = rounds(fabric, "alone")
+            attackers = [start(bench, fabric, "passes", file.path) for _ in range(programs)]
+            for attacker in attackers:
+                said(bench, attacker, "passed ")
+                bench.expect("passed 8 descriptors" in attacker.text(), attacker.story())
+            beside = rounds(fabric, f"beside {programs} programs")
+            bench.expect(beside > alone / 4, f"{beside} rounds in two seconds, {alone} alone")
+            next_program(bench, fabric)
+            simulator = fabric.simulator.process.pid
+            stuck = [pid for pid in below(simulator) if state_of(pid) == "D"]
+            bench.expect_equal(len(stuck), 8 * programs, "closes that do not end")
+            threads = [f"{simulator}/task/{task.name}" for task in pathlib.Path(f"/proc/{simulator}/task").iterdir()]
+            live.wait_until(lambda: all(state_of(thread) != "D" for thread in threads), "no thread waiting",
+                            5)
+            if number == signal.SIGTERM:
+                ends_soon(bench, fabric)
+                continue
+            begin = time.monotonic()
+            fabric.simulator.signal(number)
+            bench.expect_equal(fabric.simulator.process.wait(30), -number, "exit code")
+            took = time.monotonic() - begin
+            bench.expect(took < SOON * slower(bench), f"SIGKILL took {took:.1f} s")
+            print(f"SIGKILL: {took:.3f} s")
+        bench.expect_equal(state_of(stuck[0]), "D", "a close that does not end")
+    live.wait_until(lambda: all(state_of(pid) == "Z" for pid in stuck), "the ends of all closes", 20)
+    for fabric in fabrics:
+        for program in fabric.programs:
+            if not program.ended():
+                program.kill()
 
 
 class ManagerFile:
@@ -304,7 +375,7 @@ def huge(bench):
         next_program(bench, fabric)
 
 
-CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "manager": manager,
+CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "fuse": fuse, "manager": manager,
           "userfault": userfault, "silent": silent, "mappings": mappings, "executes": executes, "huge": huge,
           "lines": lines}
 

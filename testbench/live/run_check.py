@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import sys
+import time
 
 import live
 from live import e2e
@@ -60,6 +61,26 @@ def status(bench):
     bench.expect("rxnic0" in listed.stdout and "rxnic1" in listed.stdout, listed.stdout)
     one = run(bench, *env(bench), "ibv_devices", arguments=("--nics", "3", "--nic", "2"))
     bench.expect(re.findall(r"rxnic\d", one.stdout) == ["rxnic2"], one.stdout)
+
+
+def leaves(bench):
+    """A program that is killed leaves processes behind, and no NIC is open: they are ended, not before the grace."""
+    for grace, script, sent in ((1, "", "sent SIGTERM"), (0.3, "trap '' TERM; ", "after SIGTERM, killed")):
+        begin = time.monotonic()
+        done = run(bench, "sh", "-c", f"{script}sleep 600 >/dev/null 2>&1 & echo $!; kill -9 $$",
+                   arguments=("--nics", "1", "--grace", str(grace)))
+        took = time.monotonic() - begin
+        pid = int(done.stdout)
+        bench.expect_equal(done.returncode, 128 + 9, "exit code")
+        bench.expect(re.search(rf"{sent}: process {pid} \(sleep\)", done.stderr), done.stderr)
+        bench.expect(not os.path.exists(f"/proc/{pid}"), f"process {pid} is left")
+        bench.expect(grace <= took < 60, f"{took:.1f} s")
+    # Nobody else is waited for: what ends by itself ends the run, and --grace off lets it be.
+    for arguments in (("--grace", "600"), ("--grace", "off")):
+        done = run(bench, "sh", "-c", "sleep 1 >/dev/null 2>&1 & echo $!; kill -9 $$", arguments=arguments)
+        bench.expect_equal(done.returncode, 128 + 9, f"exit code: {done.stderr}")
+        there = os.path.exists(f"/proc/{int(done.stdout)}")
+        bench.expect(there or arguments[1] != "off", "it was waited for")
 
 
 def ends(bench):
@@ -342,7 +363,7 @@ def fatal(bench):
             fabric.open()
 
 
-CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "network": network,
+CHECKS = {"status": status, "leaves": leaves, "ends": ends, "interrupt": interrupt, "users": users, "network": network,
           "libfabric": libfabric, "preload": preload, "without_proc": without_proc, "refused": refused,
           "lockstep": lockstep, "fatal": fatal}
 

@@ -110,6 +110,7 @@ void ChildProcess::send(int signal) const {
 
 void ChildProcess::kill_all() {
   kill_descendants([this](pid_t pid, int status) { on_end(pid, status); });
+  if (!ended_) on_end(pid_, SIGKILL);
 }
 
 }  // namespace rxnic

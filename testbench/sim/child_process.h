@@ -60,7 +60,7 @@ class ChildProcess {
   int status() const { return status_; }  // (R3), once it has ended
   int signal() const { return signal_; }  // that ended it, 0: none
   void send(int signal) const;
-  // Ends it and everything that it has started, at once (process_tree.h).
+  // Ends it and everything that it has started, at once (process_tree.h). It has ended then, as far as it can be ended.
   void kill_all();
 
  private:

@@ -32,8 +32,7 @@ void Ending::begin(const std::string& why) {
 }
 
 void Ending::advance() {
-  const bool waits = stage_ == Stage::kBegun || stage_ == Stage::kTerminated;
-  if (!waits || !grace_ || Clock::now() < due_) return;
+  if (!under_way() || Clock::now() < due_) return;
   if (stage_ == Stage::kTerminated) {
     finish(fmt::format("not ended {} after SIGTERM, ", seconds(*grace_)));
     return;
@@ -47,8 +46,11 @@ void Ending::advance() {
 
 void Ending::finish(const std::string& why) {
   stage_ = Stage::kKilled;
-  const std::vector<std::string> killed = kill_descendants(on_end_);
-  if (!killed.empty()) say_(fmt::format("{}killed: {}", why, fmt::join(killed, ", ")));
+  const auto [names, not_gone] = kill_descendants(on_end_);
+  if (!names.empty()) say_(fmt::format("{}killed: {}", why, fmt::join(names, ", ")));
+  if (!not_gone.empty()) {
+    say_(fmt::format("not waited for, because the kernel does not end them: {}", fmt::join(not_gone, ", ")));
+  }
 }
 
 std::string signal_text(int signal) { return fmt::format("{} ({})", signal, strsignal(signal)); }

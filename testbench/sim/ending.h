@@ -32,6 +32,8 @@ class Ending {
   // Kills at once; `why` precedes "killed".
   void finish(const std::string& why = {});
   bool finished() const { return stage_ == Stage::kKilled; }
+  // Something will be sent to what is left.
+  bool under_way() const { return grace_ && (stage_ == Stage::kBegun || stage_ == Stage::kTerminated); }
 
  private:
   enum class Stage { kNone, kBegun, kTerminated, kKilled };

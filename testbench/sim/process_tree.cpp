@@ -13,15 +13,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 
+#include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
 
 namespace rxnic {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
 constexpr int kGenerations = 100;
+constexpr useconds_t kLookUs = 1000;
 
 struct Process {
   pid_t pid = 0;
@@ -48,7 +52,8 @@ std::vector<Process> descendants() {
   for (std::filesystem::directory_iterator at("/proc", gone), end; at != end; at.increment(gone)) {
     const std::string name = at->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (auto process = look_at(std::atoi(name.c_str()))) all.push_back(std::move(*process));
+    auto process = look_at(std::atoi(name.c_str()));
+    if (process && process->name != channel::Doorkeeper::kName) all.push_back(std::move(*process));  // (R3)
   }
   std::vector<Process> below = {{getpid(), 0, {}}};
   for (std::size_t i = 0; i < below.size(); ++i) {
@@ -87,21 +92,37 @@ std::vector<std::string> signal_descendants(int signal) {
   return names;
 }
 
-std::vector<std::string> kill_descendants(const std::function<void(pid_t, int)>& on_end) {
+bool has_descendants() { return !descendants().empty(); }
+
+Killed kill_descendants(const std::function<void(pid_t, int)>& on_end) {
   // What was started meanwhile comes in turn, and whose parents had to end first.
-  std::vector<std::string> names;
-  for (int generation = 0; generation < kGenerations; ++generation) {
-    const std::vector<Process> killed = send_to_all(SIGKILL);
-    if (killed.empty()) break;
-    for (const Process& p : killed) {
-      if (const std::string name = name_of(p); std::find(names.begin(), names.end(), name) == names.end()) {
-        names.push_back(name);
+  Killed result;
+  std::map<pid_t, Clock::time_point> victims;  // since when
+  for (int generation = 0; generation < kGenerations;) {
+    bool waits = false, more = false;
+    result.not_gone.clear();
+    for (const Process& p : send_to_all(SIGKILL)) {
+      const auto [victim, is_new] = victims.try_emplace(p.pid, Clock::now());
+      if (is_new) result.names.push_back(name_of(p));
+      more |= is_new;
+      if (Clock::now() - victim->second < kPatience) {
+        waits = true;
+      } else {
+        result.not_gone.push_back(name_of(p));
       }
-      int status = 0;
-      if (waitpid(p.pid, &status, 0) == p.pid) on_end(p.pid, status);
     }
+    for (auto victim = victims.begin(); victim != victims.end();) {
+      int status = 0;
+      const pid_t ended = waitpid(victim->first, &status, WNOHANG);
+      waits |= ended > 0 || (ended == 0 && Clock::now() - victim->second < kPatience);
+      if (ended > 0) on_end(ended, status);
+      victim = ended > 0 ? victims.erase(victim) : std::next(victim);
+    }
+    if (!waits) break;
+    if (more) ++generation;
+    usleep(kLookUs);
   }
-  return names;
+  return result;
 }
 
 }  // namespace rxnic

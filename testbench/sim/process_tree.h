@@ -4,24 +4,36 @@
 //   R1  After adopt_orphans() whoever loses its parent becomes a child of this process: nobody gets away by a parent
 //       that ends.
 //   R2  A signal never goes to a process that was not below this one, though numbers are used again.
-//   R3  Processes that run as another user cannot be signalled and are passed over.
+//   R3  Processes that run as another user cannot be signalled and are passed over. So are doorkeepers
+//       (bridge/channel/doorkeeper.h), which end by themselves.
+//   R4  One that SIGKILL has not ended after kPatience is not waited for: the kernel may keep it for ever, as one that
+//       closes a file of a file system in user space that does not answer.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace rxnic {
 
+inline constexpr std::chrono::milliseconds kPatience{1000};
+
 void adopt_orphans();
+
+// Whether there are any.
+bool has_descendants();
 
 // Sends `signal` to all of them, parents first; "process 12 (name)" of those that it has reached.
 std::vector<std::string> signal_descendants(int signal);
 
-// Kills all of them and waits for their ends; the same of those. on_end: a child of this process and its status, as of
-// waitpid.
-std::vector<std::string> kill_descendants(const std::function<void(pid_t, int)>& on_end);
+struct Killed {
+  std::vector<std::string> names;     // of all
+  std::vector<std::string> not_gone;  // of those that have not ended (R4)
+};
+// Kills all of them and waits for their ends. on_end: a child of this process and its status, as of waitpid.
+Killed kill_descendants(const std::function<void(pid_t, int)>& on_end);
 
 }  // namespace rxnic

@@ -2,6 +2,7 @@
 #include "testbench/sim/run.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,7 @@
 #include "testbench/sim/live_host.h"
 #include "testbench/sim/lost_preload.h"
 #include "testbench/sim/own_network.h"
+#include "testbench/sim/process_tree.h"
 #include "testbench/sim/supervisor.h"
 
 namespace rxnic {
@@ -28,6 +30,7 @@ namespace {
 
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
+constexpr int kEndingTickMs = 20;
 
 // (R2)
 std::string private_address() {
@@ -81,6 +84,16 @@ class Keeper {
 
   void look_for_lost() {  // (R7)
     if (const std::string news = lost_.news(); !news.empty()) session_.say(news);
+  }
+
+  // Nothing is left to simulate, but what a death has left behind may still be there. (R4)
+  void await_ending() {
+    while (ending_.under_way() && has_descendants()) {
+      pollfd waits{signals_.descriptor(), POLLIN, 0};
+      poll(&waits, 1, kEndingTickMs);
+      on_signal();
+      ending_.advance();
+    }
   }
 
   bool interrupted() const { return interrupted_; }
@@ -141,9 +154,8 @@ int run_verbs_program(const RunOptions& o) {
   // (4) simulate until the program has ended and no program has a NIC open
   session.run();
   keeper->look_for_lost();
-  while (!child.ended()) {  // the simulation ended by itself: it was stopped
-    child.kill_all();
-  }
+  if (!child.ended()) child.kill_all();  // the simulation ended by itself: it was stopped
+  if (!keeper->interrupted()) keeper->await_ending();
   if (keeper->interrupted()) child.kill_all();
   return session.finish() ? child.status() : kOther;
 }

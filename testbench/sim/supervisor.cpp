@@ -34,7 +34,7 @@ class Supervisor {
   int run() {
     SignalDescriptor signals;
     for (;;) {
-      const bool nobody_left = reap();
+      const bool nobody_left = reap() || ending_.finished() || only_doorkeepers();
       if (status_ && (!dead_ || nobody_left)) return *status_;
       ending_.advance();
       pollfd waits{signals.descriptor(), POLLIN, 0};
@@ -54,11 +54,17 @@ class Supervisor {
     return pid < 0;
   }
 
+  // Those that have not ended by now are kept by the kernel.
+  bool only_doorkeepers() const {
+    return dead_ && Ending::Clock::now() - dead_since_ >= kPatience && !has_descendants();
+  }
+
   void on_end(pid_t pid, int status) {
     if (pid != simulator_) return;
     status_ = status_of(status);
     dead_ = WIFSIGNALED(status);
     if (dead_) {
+      dead_since_ = Ending::Clock::now();
       ending_.begin(
           fmt::format("the simulator (process {}) was killed by signal {}", simulator_, signal_text(WTERMSIG(status))));
     }
@@ -75,6 +81,7 @@ class Supervisor {
   const pid_t simulator_;
   std::optional<int> status_;  // of the simulator
   bool dead_ = false;          // a signal has killed it
+  Ending::Clock::time_point dead_since_;
   Ending ending_;
 };
 
