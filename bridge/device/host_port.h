@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface to the programs: the sockets and mappings of live ones (bridge/live), or the log of a recorded run
-// (testbench/sim). Everything behind it is the same for both.
+// (bridge/rxnic/record). Everything behind it is the same for both.
 //
 //   R1  What a program does is a sequence of HostEvents. With the data that DMA reads from its memory they determine
 //       everything that the model does.

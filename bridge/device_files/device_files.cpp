@@ -10,7 +10,7 @@
 //       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown, or, where the
 //       folder has lo (`rxnic run --network own`), it is shown as a whole: the kernel's has the host's interfaces.
 //   R5  A path of a NIC's counters leaves a mark for the simulator, which keeps the numbers exact from then on
-//       (testbench/sim/counter_files.h R3).
+//       (bridge/rxnic/fabric/counter_files.h R3).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

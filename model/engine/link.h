@@ -60,7 +60,7 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
   virtual void copy_value(std::uint64_t number, void* to) const = 0;
   Cycle head_visible_from() const { return first_visible_; }  // kNever: empty
 
-  // For a block that knows the links of its ports only when it is built (testbench/cosim/rtl_block.h).
+  // For a block that knows the links of its ports only when it is built (bridge/rtl/rtl_block.h).
   std::uint32_t room(Cycle now) const {  // values that can be pushed in this cycle
     return capacity_ - size_ - (freed_in_ == now ? freed_ : 0);
   }

@@ -9,7 +9,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
-#include "testbench/sim/kernel.h"
+#include "model/system/kernel.h"
 
 namespace rxnic {
 namespace {

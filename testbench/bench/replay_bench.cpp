@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bridge/rxnic/capture/host_setup.h"
+#include "bridge/rxnic/capture/traffic_stream.h"
 #include "model/params/config.h"
-#include "testbench/sim/host_setup.h"
-#include "testbench/sim/simulation.h"
-#include "testbench/sim/traffic_stream.h"
+#include "model/system/simulation.h"
 
 namespace rxnic {
 namespace {

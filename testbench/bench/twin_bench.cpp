@@ -10,12 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "bridge/rtl/rtl_block.h"
+#include "bridge/rtl/twin.h"
 #include "model/blocks/cqe_generator.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/blocks/tag_match_cam.h"
 #include "model/core/tag_matching/tag_returns.h"
-#include "testbench/cosim/rtl_block.h"
-#include "testbench/cosim/twin.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
 #include "testbench/unit/model/engine/harness.h"
 

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 
+#include "bridge/rtl/rtl_file.h"
+#include "bridge/rtl/transactions.h"
+#include "bridge/rtl/twin_facts.h"
+#include "bridge/rtl/twin_pins.h"
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/slow_twin.h"
-#include "testbench/cosim/transactions.h"
-#include "testbench/cosim/twin_facts.h"
-#include "testbench/cosim/twin_pins.h"
 
 namespace rxnic::cqe_generator_cosim_test {
 namespace {

@@ -2,14 +2,15 @@
 // rtl/grh_scatter.sv against model/blocks/grh_scatter, with random packets and random back-pressure; and its latency.
 #include <gtest/gtest.h>
 
+#include "bridge/rtl/rtl_file.h"
+#include "bridge/rtl/transactions.h"
+#include "bridge/rtl/twin_pins.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/random.h"
-#include "testbench/cosim/transactions.h"
-#include "testbench/cosim/twin_pins.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::grh_scatter_cosim_test {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
+#include "bridge/rtl/lockstep.h"
+#include "bridge/rtl/twin.h"
 #include "testbench/cosim/cosim_options.h"
-#include "testbench/cosim/lockstep.h"
-#include "testbench/cosim/twin.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "testbench/cosim/rtl_block.h"
-#include "testbench/cosim/transactions.h"
-#include "testbench/cosim/twin.h"
+#include "bridge/rtl/rtl_block.h"
+#include "bridge/rtl/transactions.h"
+#include "bridge/rtl/twin.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1, R2, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should
+// Rules R1, R2, R4 and R5 of bridge/rtl/lockstep.h: what is said, and shown, when something is not as it should
 // be; and R4 of rtl_block.h.
 #include <gtest/gtest.h>
 
@@ -13,13 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "bridge/rtl/lockstep.h"
+#include "bridge/rtl/rtl_block.h"
+#include "bridge/rtl/rtl_file.h"
 #include "model/blocks/grh_scatter.h"
-#include "testbench/cosim/lockstep.h"
-#include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::lockstep_cosim_test {
 namespace {

@@ -2,9 +2,11 @@
 """Line and toggle coverage of the RTL, from what verilated_cover.h and verilated_toggles.h write."""
 import pathlib
 import re
+import sys
 import tomllib
 
-import twins
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bridge" / "rtl"))
+import twins  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXCLUSIONS = HERE / "coverage.toml"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "testbench/cosim/twin.h"
+#include "bridge/rtl/twin.h"
 
 namespace rxnic {
 

@@ -10,19 +10,20 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/rtl/lockstep.h"
+#include "bridge/rtl/rtl_file.h"
+#include "bridge/rtl/transactions.h"
+#include "bridge/rtl/twin_pins.h"
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
-#include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/slow_twin.h"
 #include "testbench/cosim/srq_wqe_fetcher_scene.h"
-#include "testbench/cosim/transactions.h"
-#include "testbench/cosim/twin_pins.h"
 #include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::srq_wqe_fetcher_cosim_test {
 namespace {

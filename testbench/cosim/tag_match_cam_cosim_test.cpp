@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <array>
 
+#include "bridge/rtl/rtl_file.h"
+#include "bridge/rtl/transactions.h"
+#include "bridge/rtl/twin_pins.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/slow_twin.h"
 #include "testbench/cosim/tag_match_cam_scene.h"
-#include "testbench/cosim/transactions.h"
-#include "testbench/cosim/twin_pins.h"
 
 namespace rxnic::tag_match_cam_cosim_test {
 namespace {

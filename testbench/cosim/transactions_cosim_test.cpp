@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of testbench/cosim/transactions.h, with a scatter engine in C++ in the RTL's place: it needs no Verilator, and
+// Rules of bridge/rtl/transactions.h, with a scatter engine in C++ in the RTL's place: it needs no Verilator, and
 // is as slow, and as wrong, as a test wants.
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/rtl/transactions.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/types/descriptor_bits.h"
-#include "testbench/cosim/transactions.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::transactions_cosim_test {

@@ -4,9 +4,11 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
-import twins
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bridge" / "rtl"))
+import twins  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECKERS = ROOT / "rtl" / "checkers"

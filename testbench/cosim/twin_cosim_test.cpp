@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused of RTL (testbench/cosim/twin.h, R4, R5), how differences of cycles are counted (cycle_spread.h), and
+// What is refused of RTL (bridge/rtl/twin.h, R4, R5), how differences of cycles are counted (cycle_spread.h), and
 // what late reads get (read_history.h).
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "testbench/cosim/cycle_spread.h"
-#include "testbench/cosim/read_history.h"
-#include "testbench/cosim/rtl_file.h"
-#include "testbench/cosim/twin.h"
+#include "bridge/rtl/cycle_spread.h"
+#include "bridge/rtl/read_history.h"
+#include "bridge/rtl/rtl_file.h"
+#include "bridge/rtl/twin.h"
 
 namespace rxnic::twin_cosim_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "testbench/cosim/twin.h"
+#include "bridge/rtl/twin.h"
 
 namespace rxnic {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* RTL that rxnic must refuse: the description of a right one, RIGHT, in which ALTERATION changes something. Plain C, as
-   testbench/cosim/rxnic_rtl.h is. */
+   bridge/rtl/rxnic_rtl.h is. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "testbench/cosim/rxnic_rtl.h"
+#include "bridge/rtl/rxnic_rtl.h"
 
 enum { MOST = 64 };
 

@@ -93,11 +93,11 @@ def configurations(bench):
 
 def mistakes(bench):
     """A line that does not fit the sources, and a block or number that there is not, end it with 2."""
-    for folder in ("scripts", "testbench/cosim", "rtl"):
+    for folder in ("scripts", "testbench/cosim", "bridge/rtl", "rtl"):
         (bench.folder / folder).mkdir(parents=True)
     copy = shutil.copy(SCRIPT, bench.folder / "scripts")
-    for name in ("trial.py", "twins.py"):
-        shutil.copy(e2e.ROOT / "testbench" / "cosim" / name, bench.folder / "testbench" / "cosim")
+    for name in ("testbench/cosim/trial.py", "bridge/rtl/twins.py"):
+        shutil.copy(e2e.ROOT / name, bench.folder / name)
     (bench.folder / "rtl" / "one.sv").write_text("aab", encoding="utf-8")
     faults = bench.folder / "testbench" / "cosim" / "faults.toml"
     line = '[one]\nfaults = [{{ file = "rtl/one.sv", was = "{}", is = "c", about = "wrong" }}]\n'

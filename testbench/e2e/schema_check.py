@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report.json of the sample and of every capture, both sides, against testbench/sim/report.schema.json."""
+"""report.json of the sample and of every capture, both sides, against bridge/rxnic/report/report.schema.json."""
 import copy
 import json
 import sys
@@ -8,7 +8,7 @@ import tomllib
 
 import e2e
 
-SCHEMA = e2e.ROOT / "testbench" / "sim" / "report.schema.json"
+SCHEMA = e2e.ROOT / "bridge" / "rxnic" / "report" / "report.schema.json"
 COUNTERS = e2e.ROOT / "model" / "types" / "counters.toml"
 ALSO_IN_TRANSPORT = {"rnr_naks", "cnps"}  # counted by blocks, and shown next to what they are compared with
 

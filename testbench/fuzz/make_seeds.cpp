@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "bridge/dpi/pins.h"
+#include "bridge/rxnic/record/message_fields.h"
+#include "bridge/rxnic/record/recorded_run.h"
+#include "bridge/rxnic/report/report.h"
 #include "model/core/wire/icrc.h"
 #include "model/params/config.h"
 #include "model/params/params_table.h"
-#include "testbench/sim/message_fields.h"
-#include "testbench/sim/recorded_run.h"
-#include "testbench/sim/report.h"
-#include "testbench/unit/sim/recording.h"
+#include "testbench/unit/bridge/rxnic/record/recording.h"
 #include "traces/capture_writer.h"
 #include "traces/sample_trace.h"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "testbench/sim/recorded_run.h"
+#include "bridge/rxnic/record/recorded_run.h"
 #include "traces/trace_error.h"
 
 namespace {

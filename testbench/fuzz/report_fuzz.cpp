@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "testbench/sim/report.h"
+#include "bridge/rxnic/report/report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rxnic;

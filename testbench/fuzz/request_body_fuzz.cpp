@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "testbench/sim/message_fields.h"
+#include "bridge/rxnic/record/message_fields.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rxnic;

@@ -322,7 +322,7 @@ def expect_compared(bench, text, nics, blocks):
 def lockstep(bench):
     """RTL beside the model under a program, and in its place: with `run` and with `serve`."""
     live.need("ibv_srq_pingpong")
-    if "Verilator was not found" in run(bench, "true", arguments=("--rtl", PATH[0])).stderr:
+    if "found no RTL of the project" in run(bench, "true", arguments=("--rtl", PATH[0])).stderr:
         raise e2e.Skip("Verilator: the program was built without RTL")
     for option in ("--lockstep", "--rtl"):
         port = live.Port()

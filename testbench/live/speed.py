@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast programs run on the model, in wall time. Prints a table; no test.
 
-usage: testbench/live/speed.py --rxnic build/release/testbench/sim/rxnic \\
+usage: testbench/live/speed.py --rxnic build/release/bridge/rxnic/rxnic \\
            --verbs build/release/bridge/verbs/libibverbs.so.1
 """
 import pathlib

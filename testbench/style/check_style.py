@@ -29,6 +29,8 @@ FLOORS = {
     "model/blocks": ["model/engine", "model/core"],
     "model/nic": ["model/blocks"],
     "traces": ["model/types"],
+    "model/system": ["model/nic", "traces"],
+    "model/systemc": ["model/system"],
     "bridge/channel": ["model/types"],
     "bridge/verbs": ["bridge/channel"],
     "bridge/device": ["bridge/channel", "model/nic"],
@@ -36,9 +38,18 @@ FLOORS = {
     "bridge/cm": ["bridge/verbs"],
     "bridge/device_files": ["bridge/cm"],
     "bridge/dpi": ["bridge/channel", "model/core"],
-    "testbench": ["traces", "bridge/live", "bridge/dpi", "bridge/verbs", "bridge/cm"],
+    "bridge/rtl": ["model/system", "bridge/dpi"],
+    "bridge/rxnic/output": ["model/system"],
+    "bridge/rxnic/report": ["model/system"],
+    "bridge/rxnic/fabric": ["bridge/rxnic/output", "bridge/rtl", "bridge/device"],
+    "bridge/rxnic/record": ["bridge/rxnic/fabric", "bridge/rxnic/report"],
+    "bridge/rxnic/capture": ["bridge/rxnic/output", "bridge/rxnic/report", "bridge/rtl"],
+    "bridge/rxnic/live": ["bridge/rxnic/record", "bridge/live", "bridge/cm"],
+    "bridge/rxnic/command": ["bridge/rxnic/capture", "bridge/rxnic/live"],
+    "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
-SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
+SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "model/system", "model/systemc", "bridge/device",
+                  "bridge/rxnic/command", "testbench"}
 VERBS_FLOORS = {"bridge/cm", "bridge/device_files", "bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h"}
 DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
@@ -188,7 +199,7 @@ def check_blocks(tree):
             yield f"{name}: there is no block of that stem"
             continue
         for needed in (f"rtl/{block}.sv", f"rtl/checkers/{block}_checker.sv",
-                       f"testbench/cosim/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
+                       f"bridge/rtl/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
             if needed not in tree.files:
                 yield f"{name}: there is no {needed}"
         if name != f"rtl/{block}.sv":
@@ -196,7 +207,7 @@ def check_blocks(tree):
         for table in ("rtl/area.toml", "testbench/cosim/faults.toml"):
             if table not in tree.files or block not in tomllib.loads(tree.text(table)):
                 yield f"{name}: {table} does not name {block}"
-        listed = "testbench/cosim/CMakeLists.txt"
+        listed = "rtl/CMakeLists.txt"
         if listed not in tree.files or f"rxnic_twin({block} " not in tree.text(listed):
             yield f"{name}: {listed} has no configuration of {block}"
 

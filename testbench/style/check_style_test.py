@@ -31,14 +31,14 @@ GOOD = {
     "rtl/checkers/cam_checker.sv": LICENCE,
     "rtl/area.toml": "# SPDX-License-Identifier: Apache-2.0\n[cam]\n",
     "testbench/cosim/faults.toml": "# SPDX-License-Identifier: Apache-2.0\n[cam]\n",
-    "testbench/cosim/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\nrxnic_twin(cam PARAMETERS A=1)\n",
-    "testbench/cosim/cam_twin.cpp": LICENCE,
+    "rtl/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\nrxnic_twin(cam PARAMETERS A=1)\n",
+    "bridge/rtl/cam_twin.cpp": LICENCE,
     "testbench/cosim/cam_cosim_test.cpp": LICENCE,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
     "testbench/unit/model/blocks/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
     **{f"{folder}README.md": "page\n" for folder in
        ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/blocks/", "traces/",
-        "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
+        "bridge/rtl/", "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
         "testbench/unit/model/", "testbench/unit/model/blocks/")},
 }
 
@@ -157,7 +157,7 @@ class CheckStyle(unittest.TestCase):
         self.assertEqual(len(self.offences("blocks")), 3)
 
     def test_rtl_without_its_checker_twin_or_test(self):
-        for name in ("rtl/checkers/cam_checker.sv", "testbench/cosim/cam_twin.cpp",
+        for name in ("rtl/checkers/cam_checker.sv", "bridge/rtl/cam_twin.cpp",
                      "testbench/cosim/cam_cosim_test.cpp"):
             with self.subTest(name):
                 (self.root / name).unlink()
@@ -166,7 +166,7 @@ class CheckStyle(unittest.TestCase):
                 self.write(name, LICENCE)
 
     def test_rtl_without_area_faults_or_configuration(self):
-        for table in ("rtl/area.toml", "testbench/cosim/faults.toml", "testbench/cosim/CMakeLists.txt"):
+        for table in ("rtl/area.toml", "testbench/cosim/faults.toml", "rtl/CMakeLists.txt"):
             with self.subTest(table):
                 self.write(table, "# SPDX-License-Identifier: Apache-2.0\n[other]\n")
                 self.assert_one("blocks", "rtl/cam.sv", table)

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 #include "traces/capture_reader.h"
 
 namespace rxnic::capture_writer_test {

@@ -20,7 +20,7 @@
 #include "bridge/device/nic_memory.h"
 #include "bridge/device/verbs_numbers.h"
 #include "model/params/config.h"
-#include "testbench/sim/kernel.h"
+#include "model/system/kernel.h"
 
 namespace rxnic {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/system/kernel.h"
 #include "model/types/context.h"
-#include "testbench/sim/kernel.h"
 
 namespace rxnic::nic_memory_test {
 namespace {

@@ -13,10 +13,10 @@
 #include <tuple>
 #include <vector>
 
-#include "testbench/sim/replay.h"
-#include "testbench/sim/report.h"
-#include "testbench/unit/sim/captures.h"
-#include "testbench/unit/sim/random_traffic.h"
+#include "bridge/rxnic/capture/replay.h"
+#include "bridge/rxnic/report/report.h"
+#include "testbench/unit/bridge/rxnic/capture/captures.h"
+#include "testbench/unit/model/system/random_traffic.h"
 
 namespace rxnic::step_order_test {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/types/descriptor_bits.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/model/types/parcel.h"
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::wave_fields_test {
 namespace {

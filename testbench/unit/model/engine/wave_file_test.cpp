@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "model/types/activity.h"
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::wave_file_test {
 namespace {

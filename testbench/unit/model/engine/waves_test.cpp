@@ -14,7 +14,7 @@
 #include "model/types/wire_frame.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
-#include "testbench/unit/sim/temporary_folder.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::waves_test {
 namespace {

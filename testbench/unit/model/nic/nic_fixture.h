@@ -23,8 +23,8 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/wire/icrc.h"
 #include "model/params/config.h"
+#include "model/system/simulation.h"
 #include "model/types/syndrome.h"
-#include "testbench/sim/simulation.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic {

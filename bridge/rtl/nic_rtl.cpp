@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rtl/nic_rtl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "model/types/splitmix.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr const char* kRtl = "rtl";
+
+Block& block_of(Nic& nic, const std::string& name) {
+  for (Block* block : nic.blocks()) {
+    if (block->basename() == name) return *block;
+  }
+  throw std::invalid_argument(fmt::format("{}: found no block of that name; expected one with RTL", name));
+}
+
+Station station_of(const std::string& block) {
+  for (const EnumeratorInfo& e : Enumeration<Station>::kValues) {
+    if (e.name == block) return Station{e.value};
+  }
+  return Station::kCount;  // not on the packets' path
+}
+
+}  // namespace
+
+std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& params, Engine& engine) {
+  return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params, engine)) : nullptr;
+}
+
+void NicRtl::add(Nic& nic) {
+  for (const RtlChoice& choice : request_.lockstep) add_lockstep(nic, choice);
+  for (const RtlChoice& choice : request_.rtl) add_rtl(nic, choice);
+}
+
+// Each with registers of its own.
+std::unique_ptr<Twin> NicRtl::twin_of(const RtlChoice& choice) {
+  const std::uint64_t n = made_++;
+  const std::uint64_t seed = request_.random_init ? splitmix64(splitmix64(*request_.random_init) ^ n) | 1 : 0;
+  return make_twin(choice.block, params_, choice.file, seed);
+}
+
+void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
+  Block& block = block_of(nic, choice.block);
+  auto twin = twin_of(choice);
+  if (choice.transactions) {
+    transactions_.emplace_back(
+        block.name(),
+        std::make_unique<TransactionLockstep>(engine_, block, std::move(twin), TransactionOptions{request_.always, 0}));
+  } else {
+    LockstepOptions options;
+    options.always = request_.always;
+    options.transactions = 0;
+    options.waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
+    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, std::move(twin), options));
+  }
+}
+
+void NicRtl::add_rtl(Nic& nic, const RtlChoice& choice) {
+  Block& block = block_of(nic, choice.block);
+  NicShared& shared = nic.shared;
+  const Station station = station_of(choice.block);
+  const auto stamp = [&shared, station](PacketHandle buffer, Cycle now, bool leaves) {
+    if (station == Station::kCount) return;
+    leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
+  };
+  const std::string module = fmt::format("{}_{}_rtl", nic.basename(), choice.block);
+  rtl_.emplace_back(block.name(), std::make_unique<RtlBlock>(module.c_str(), engine_, block, twin_of(choice), stamp,
+                                                             request_.always));
+}
+
+RtlResult NicRtl::finish() {
+  RtlResult r;
+  std::map<std::string, std::uint64_t> compared;  // transactions of each block, by its name without the NIC's
+  const auto add = [&](const std::string& name, const char* use, std::uint64_t clocked, std::uint64_t transactions) {
+    r.uses.push_back({name, use, clocked, transactions});
+    if (std::string_view(use) != kRtl) compared[name.substr(name.rfind('.') + 1)] += transactions;
+  };
+  for (const auto& [name, lockstep] : lockstep_) {
+    const LockstepResult result = lockstep->finish();
+    if (!result.failure.empty()) throw LockstepError(result.failure);
+    add(name, "lockstep", result.clocked, result.transactions);
+    r.lines.push_back("lockstep: " + result.text(name));
+  }
+  for (const auto& [name, transactions] : transactions_) {
+    const TransactionResult result = transactions->finish();
+    if (!result.failure.empty()) throw LockstepError(result.failure);
+    add(name, "transactions", result.clocked, result.transactions());
+    const std::vector<std::string> of_block = result.lines("lockstep: " + name);
+    r.lines.insert(r.lines.end(), of_block.begin(), of_block.end());
+  }
+  for (const auto& [name, rtl] : rtl_) {
+    if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));
+    add(name, kRtl, rtl->clocked(), rtl->transactions());
+    r.lines.push_back(
+        fmt::format("rtl: {}: {} cycles clocked, {} transactions{}", name, rtl->clocked(), rtl->transactions(),
+                    rtl->knows_activity() ? "" : "; its busy cycles are an upper bound: it has no activity_o"));
+  }
+  for (const auto& [block, transactions] : compared) {
+    if (transactions != 0) continue;
+    r.nothing += fmt::format("{}{}: nothing was compared, since it had nothing to do in this run{}",
+                             r.nothing.empty() ? "" : "\n", block,
+                             block == "tag_match_cam" ? " (it works for SRQs with tags)" : "");
+  }
+  return r;
+}
+
+void NicRtl::leave_unknown_out(RunResult& result) const {
+  for (const RtlChoice& choice : request_.rtl) {
+    const std::vector<std::string_view> known = counters_at_ports(choice.block, params_);
+    const auto leave_out = [&](std::vector<BlockResult>& blocks) {
+      for (BlockResult& b : blocks) {
+        if (b.stem != choice.block) continue;
+        b.busy_at_most = std::ranges::any_of(
+            rtl_, [&](const auto& r) { return r.first.ends_with("." + choice.block) && !r.second->knows_activity(); });
+        std::erase_if(b.counters, [&](const NamedCount& c) { return std::ranges::count(known, c.first) == 0; });
+      }
+    };
+    leave_out(result.blocks);
+    for (NicResult& nic : result.nics) leave_out(nic.blocks);
+  }
+}
+
+void refuse_nothing_compared(const RtlResult& result) {
+  if (!result.nothing.empty()) throw NothingCompared(result.nothing);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RTL of blocks of NICs: in lockstep with them, or in their place.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridge/rtl/lockstep.h"
+#include "bridge/rtl/rtl_block.h"
+#include "bridge/rtl/rtl_request.h"
+#include "bridge/rtl/transactions.h"
+#include "model/nic/nic.h"
+#include "model/system/run_result.h"
+
+namespace rxnic {
+
+// Model and RTL differ, or the RTL cannot go on.
+class LockstepError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Nothing differed, but a block had nothing to do, so that nothing of it was compared.
+class NothingCompared : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+// Throws it when it is so; for the end of a run, whose report is written all the same.
+void refuse_nothing_compared(const RtlResult& result);
+
+class NicRtl {
+ public:
+  // nullptr when nothing is asked for.
+  static std::unique_ptr<NicRtl> make(const RtlRequest& request, const Params& params, Engine& engine);
+
+  // Before the simulation starts. Throws std::invalid_argument: there is no such RTL.
+  void add(Nic& nic);
+  // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
+  // not all of them: RtlResult::nothing.
+  RtlResult finish();
+  // Of blocks whose RTL is in their place: leaves counters out that the ports do not show, and marks busy cycles that
+  // are an upper bound.
+  void leave_unknown_out(RunResult& result) const;
+
+ private:
+  NicRtl(RtlRequest request, const Params& params, Engine& engine)
+      : request_(std::move(request)), params_(params), engine_(engine) {}
+
+  void add_lockstep(Nic& nic, const RtlChoice& choice);
+  void add_rtl(Nic& nic, const RtlChoice& choice);
+  std::unique_ptr<Twin> twin_of(const RtlChoice& choice);
+
+  RtlRequest request_;
+  const Params params_;
+  Engine& engine_;
+  std::uint64_t made_ = 0;                                                   // twins
+  std::vector<std::pair<std::string, std::unique_ptr<Lockstep>>> lockstep_;  // by the block's name
+  std::vector<std::pair<std::string, std::unique_ptr<TransactionLockstep>>> transactions_;
+  std::vector<std::pair<std::string, std::unique_ptr<RtlBlock>>> rtl_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rtl/rtl_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "bridge/rtl/port_counts.h"
+
+namespace rxnic {
+
+struct RtlBlock::Port : TwinJoint {
+  Port(const Engine& engine, Block& block, const TwinPort& of_twin, const Twin& rtl)
+      : TwinJoint(engine, block, of_twin), counts(rtl.counters(), *this, block) {}
+  PortCounts counts;
+  bool has_packets = false;  // its values have observers' fields (R5)
+};
+
+namespace {
+
+PacketHandle buffer_of(const TwinJoint& p, const std::vector<std::uint32_t>& bits_of_value) {
+  return PacketHandle{static_cast<std::uint32_t>(p.number(bits_of_value, "buffer", raw(kNoPacket)))};
+}
+
+}  // namespace
+
+RtlBlock::RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& block, std::unique_ptr<Twin> twin,
+                   Stamp stamp, bool always)
+    : Block(name), engine_(engine), block_(block), twin_(std::move(twin)), stamp_(std::move(stamp)), always_(always) {
+  engine.replace(block, *this);
+}
+
+RtlBlock::~RtlBlock() = default;
+
+void RtlBlock::start_of_simulation() {
+  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port, *twin_);
+  refuse_missing_ports(engine_, block_, *twin_);
+  for (Port& p : ports_) {
+    if (p.link == nullptr) continue;
+    p.has_packets = !p.link->operations()->observers(p.value.data()).empty();
+    const sc_core::sc_object& port = *p.port;
+    if (p.twin.kind == TwinPortKind::kIn) p.link->set_consumer(*this, port);
+    if (p.twin.kind == TwinPortKind::kOut) p.link->set_producer(*this, port);
+  }
+  reset_twin(*twin_);
+  set_up_twin(*twin_, ports_, block_);
+}
+
+Cycle RtlBlock::step(Cycle now) {
+  for (; always_ && next_ < now && failure().empty(); next_ += 1) {  // (R3)
+    drive(next_);
+    clock();
+  }
+  drive(now);
+  look_at_activity();
+  if (!failure().empty()) {  // (R4)
+    engine_.stop();
+    return rest(now, Activity::kStarved, kNever);
+  }
+  const bool rested = *twin_->quiescent != 0;
+  bool passes = false;
+  for (Port& p : ports_) {
+    passes = passes || (p.twin.kind != TwinPortKind::kLookup && p.transfers() != 0);
+    if (p.twin.kind == TwinPortKind::kIn) take(p, now);
+    if (p.twin.kind == TwinPortKind::kOut) give(p, now);
+    if (p.twin.kind == TwinPortKind::kRead) read(p);
+  }
+  clock();
+  next_ = now + 1;
+  const bool rests = *twin_->quiescent != 0;
+  const bool occupied = passes || !rested || !rests;
+  const Activity is = knows_activity() ? activity_ : occupied ? Activity::kBusy : Activity::kStarved;  // (R2)
+  Cycle next = rests ? kNever : now + 1;
+  for (const Port& p : ports_) {
+    if (!rests || p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
+    next = earliest(next, latest(p.link->head_visible_from(), now + 1));
+  }
+  return rest(now, is, now + 1, Activity::kStarved, next);
+}
+
+void RtlBlock::look_at_activity() {
+  if (!knows_activity()) return;
+  activity_ = static_cast<Activity>(*twin_->activity);
+  if (*twin_->activity < kActivities) return;
+  wrong_ = fmt::format("activity_o: found {}; expected an Activity, {} at most", *twin_->activity, kActivities - 1);
+}
+
+void RtlBlock::drive(Cycle now) {
+  if (twin_->now != nullptr) *twin_->now = now.count;
+  for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kIn) {
+      const bool valid = p.link != nullptr && p.link->head_visible_from() <= now;
+      p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
+    } else if (p.twin.kind == TwinPortKind::kOut) {
+      p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
+    }
+  }
+  look_up_all(ports_);
+  twin_->eval();
+}
+
+void RtlBlock::take(Port& p, Cycle now) {
+  if (p.transfers() == 0) return;
+  if (p.has_packets) {  // (R5)
+    const PacketHandle buffer = buffer_of(p, p.model);
+    auto& kept = observers_[buffer];
+    if (buffer != kNoPacket) kept.clear();
+    kept.push_back(
+        {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
+    if (stamp_) stamp_(buffer, now, false);
+  }
+  p.counts.passes(p.model);
+  p.link->take_head(now, block_);
+  ++transactions_;
+}
+
+void RtlBlock::give(Port& p, Cycle now) {
+  const auto count = static_cast<unsigned>(std::popcount(p.transfers()));
+  if (count == 0 || !p.joined()) return;
+  p.get_lanes();
+  for (unsigned n = 0; n < count; ++n) {
+    p.get_lane(n);
+    p.counts.passes(p.lane);
+    ++transactions_;
+    if (p.write != nullptr) {
+      p.write->write_bits(now, p.lane.data());
+      continue;
+    }
+    if (!p.has_packets) {
+      p.link->push_bits(now, p.lane.data(), {}, block_);
+      continue;
+    }
+    const PacketHandle buffer = buffer_of(p, p.lane);
+    auto& kept = observers_[buffer];
+    const std::uint64_t role = p.number(p.lane, "role", 0), qpn = p.number(p.lane, "qpn", 0);
+    const auto from = std::find_if(kept.begin(), kept.end(), [&](const Kept& k) {
+      return buffer != kNoPacket || (k.role == role && k.qpn == qpn);
+    });
+    p.link->push_bits(now, p.lane.data(), from == kept.end() ? DescriptorOperations::Observers{} : from->observers,
+                      block_);
+    if (p.number(p.lane, "last", 1) == 0) continue;
+    if (buffer == kNoPacket && from != kept.end()) kept.erase(from);
+    if (stamp_) stamp_(buffer, now, true);
+  }
+}
+
+void RtlBlock::read(Port& p) {
+  if (p.transfers() == 0) return;
+  p.get_lanes();
+  p.get_lane(0);
+  p.answer_read();
+  ++transactions_;
+}
+
+void RtlBlock::clock() {
+  ++clocked_;
+  clock_twin(*twin_);
+  if (!twin_->failure().empty()) engine_.stop();  // (R4)
+  for (Port& p : ports_) p.words_come();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// RTL in shared objects: a user's own, which scripts/build_rtl has made, and the project's, which target `rtl` makes.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "bridge/rtl/rxnic_rtl.h"
+
+namespace rxnic {
+
+// The description in a shared object, which stays loaded. Throws std::invalid_argument: there is no such file, it is no
+// shared object, or one without the interface or with another version of it.
+const RxnicRtl& load_rtl(const std::string& file);
+
+// Where the project's own is: RXNIC_RTL_DIR; when that is not set, or empty, beside this program, in its build folder
+// or where it is installed (../lib/rxnic/rtl).
+std::string rtl_folder();
+// Every shared object in that folder, loaded, by their names; empty when there is none. Throws as load_rtl().
+std::span<const RxnicRtl* const> built_rtl();
+
+}  // namespace rxnic

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of the model and RTL with other latencies: the same transactions are expected, in the same order, not in the
+// same cycles. The model stays in its place.
+//
+//   R1  The engine is in per-cycle mode. The RTL is offered every value that the model's inputs have shown, from the
+//       same cycle on, and takes it when it is ready. What it has not taken yet waits; the model does not.
+//       Where inputs act on one state (twin_facts.h, R4), RTL that has once been behind the model is offered only what
+//       the model has taken, one value after another in that order, of one cycle in the order of the ports; and only
+//       when it has made the requests that the model had made before this was the next value at its input.
+//   R2  An output's link has the room that it would have if its consumer took each of the RTL's values in the cycle in
+//       which it takes the model's value of that number, or as soon as it is there.
+//   R3  The transactions of an output of both sides are the same, in their order; where the port carries the work of
+//       several queues (twin_facts.h, R3), in the order of each queue. Memory reads are not compared, nor is the cycle
+//       in which a value was made, where the value has it (twin_facts.h, R6).
+//   R4  A read of the RTL has the words that stand there, or, when the RTL is far behind the model, those that the
+//       model found there about when it did the work that the RTL has still to do (read_history.h).
+//       A lookup has the word that stood there when the model took the value; of a value that the RTL takes first, what
+//       stands there now, or what the RTL has written there and the model has not.
+//   R5  At the end the RTL is clocked on until it is quiescent, or has done nothing for `drain` cycles. What one side
+//       has made and the other has not is missing, or surplus. When the run has ended with something left to do for the
+//       model's block, what the RTL has made before it is not called surplus.
+//   R6  The first difference ends the simulation. It names block, port, number of the transaction, field, both values
+//       and both cycles.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridge/rtl/cycle_spread.h"
+#include "bridge/rtl/twin.h"
+#include "model/engine/engine.h"
+
+namespace rxnic {
+
+struct TransactionOptions {
+  bool always = false;          // clock the RTL in every cycle
+  std::uint64_t least = 1;      // transactions that there must be, all outputs together
+  std::uint64_t drain = 10000;  // cycles (R5)
+};
+
+struct TransactionResult {
+  struct Port {
+    std::string name;
+    std::string queue;        // field by which it is ordered; "": none
+    CycleSpread later;        // cycles from the model's transaction to the RTL's
+    std::uint64_t ahead = 0;  // made by the RTL when the run ended, not by the model (R5)
+  };
+  std::uint64_t cycles = 0;   // of the model
+  std::uint64_t clocked = 0;  // of the RTL
+  std::vector<Port> ports;
+  std::vector<CoverPoint> cover_points;
+  std::string failure;  // "": equal, and enough
+  std::uint64_t transactions() const;
+  // "grh_scatter: 1000 transactions equal...", and the distribution of each port.
+  std::vector<std::string> lines(const std::string& block) const;
+};
+
+class TransactionLockstep {
+ public:
+  // Before the simulation starts. `block` has been added to the engine.
+  TransactionLockstep(Engine& engine, const Block& block, std::unique_ptr<Twin> twin,
+                      const TransactionOptions& options = {});
+  ~TransactionLockstep();
+  TransactionLockstep(const TransactionLockstep&) = delete;
+  TransactionLockstep& operator=(const TransactionLockstep&) = delete;
+
+  bool failed() const { return !failure_.empty(); }
+  TransactionResult finish();  // after the simulation
+
+ private:
+  struct Port;
+  struct Made;
+  void connect();
+  void sample(Cycle now);
+  void pass(Cycle cycle);
+  bool may_leave_out() const;
+  bool model_rests() const;
+  void drive(Cycle cycle);
+  void take(Port& port);
+  void give(Port& port, Cycle cycle);
+  void read(Port& port, Cycle cycle);
+  void look_up(Port& port);
+  Port* input_of(const Port& lookup);
+  bool may_offer(const Port& port) const;
+  bool is_behind(Cycle cycle) const;
+  void note_model(Port& port, Cycle now);
+  void make(Port& port, Made made, bool by_model);
+  void compare(Port& port, const Made& model, const Made& rtl);
+  Cycle behind(Cycle now) const;
+  void drain();
+  void look_at_rest();
+  void fail(const std::string& text);
+  std::string where(const Port& port, const Made& made) const;
+
+  Engine& engine_;
+  const Block& block_;
+  std::unique_ptr<Twin> twin_;
+  const TransactionOptions options_;
+  std::vector<Port> ports_;
+  const Port* requests_ = nullptr;  // twin_facts.h, R4
+  std::string failure_;
+  TransactionResult result_;
+  Cycle next_{};       // to be compared
+  bool lags_ = false;  // the RTL has been behind the model (R1)
+  bool connected_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace rxnic

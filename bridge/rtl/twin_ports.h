@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of a twin, joined to the links and memories of the model's block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridge/rtl/twin.h"
+#include "model/engine/engine.h"
+#include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
+#include "model/types/descriptor_bits.h"
+
+namespace rxnic {
+
+// Of 64 bits at most.
+std::uint64_t get_signal(const TwinSignal& signal);
+
+// When the simulation has started: links know their ports then. The constructor throws std::runtime_error when the
+// block has no such port, or one of another width.
+struct TwinJoint {
+  TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin);
+
+  // Puts value number `number` of the link at an input, or none; or a value of which `bits_of_value` are known.
+  void offer(bool valid, std::uint64_t number);
+  void offer_bits(const std::vector<std::uint32_t>& bits_of_value);
+  void give_room(std::uint64_t values);  // at an output
+  // Puts the words beside the value that stands at `input`, when one does.
+  void look_up(const TwinJoint& input);
+  std::vector<std::uint32_t> words_at_number(std::uint64_t address) const;
+  void stand(const std::vector<std::uint32_t>& words);  // at a lookup; of a wider value its low bits
+  // Whether values pass for somebody: an input or an output that is joined.
+  bool joined() const { return link != nullptr || write != nullptr; }
+  const DescriptorOperations& operations() const { return link != nullptr ? *link->operations() : write->operations(); }
+  // Value number `number` of the link, or of those that were written in the last cycle with one: into `value` and
+  // `model`.
+  void get_value(std::uint64_t number);
+  // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
+  std::uint64_t transfers() const;
+  void get_lanes();           // of an output, or the address of a read
+  void get_lane(unsigned n);  // of these, into `lane`
+  // The words of the address in `lane` come with the next clock, words_come(): those that stand there, or others.
+  void answer_read();
+  void answer_read(const std::vector<std::uint32_t>& words);
+  void words_come();
+  // Those of a read in an earlier cycle do not stand there any more, but others.
+  void words_go();
+  // The words that stand at an address of a read port.
+  std::vector<std::uint32_t> words_at(const std::vector<std::uint32_t>& address) const;
+  // Where a field of that name is among the bits of a value; without bits: there is none.
+  struct Place {
+    unsigned from = 0, bits = 0;
+  };
+  Place place_of(std::string_view name) const;
+  // A field on the port by its name; `otherwise`: there is none.
+  std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
+                       std::uint64_t otherwise) const;
+  std::string text(const std::uint32_t* bits_of_value) const;
+
+  TwinPort twin;
+  LinkBase* link = nullptr;  // of an input, an output; nullptr: not joined
+  const sc_core::sc_object* port = nullptr;
+  const ReadPortBase* memory = nullptr;    // of a read, a lookup
+  WritePortBase* write = nullptr;          // of an output that writes a memory
+  unsigned bits = 0;                       // of a value, an address
+  unsigned lanes = 1;                      // values that may pass in a cycle; words of a read
+  std::vector<std::byte> value;            // a copy of the one at an input
+  std::vector<std::uint32_t> model, lane;  // bits of a value
+  std::vector<std::uint32_t> all;          // of all lanes
+
+ private:
+  void pack_words(const std::vector<std::uint32_t>& address, std::vector<std::uint32_t>& words) const;
+  bool words_due_ = false;
+  std::vector<std::uint32_t> words_;
+};
+
+// Puts the words of each lookup beside the value at its input.
+template <class Ports>
+void look_up_all(Ports& ports) {
+  for (auto& lookup : ports) {
+    if (lookup.twin.kind != TwinPortKind::kLookup) continue;
+    for (const auto& input : ports) {
+      if (input.twin.name == lookup.twin.of) lookup.look_up(input);
+    }
+  }
+}
+
+// Throws std::runtime_error when a port of the block is none of the twin's.
+void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin);
+// A clock with reset, from which the twin starts; nothing is at its inputs.
+void reset_twin(Twin& twin);
+void give_at_setup(Twin& twin, TwinJoint& input, const std::vector<std::uint32_t>& bits_of_value);
+// What the block was told before the first cycle, through the twin's inputs. Throws std::runtime_error when one is not
+// taken.
+template <class Ports>
+void set_up_twin(Twin& twin, Ports& ports, const Block& block) {
+  block.repeat_setup([&](const sc_core::sc_object& input, const DescriptorOperations& of, const void* value) {
+    std::vector<std::uint32_t> bits(words_of_bits(of.bits));
+    of.pack(value, bits.data());
+    TwinJoint* at = nullptr;
+    for (auto& p : ports) {
+      if (p.twin.kind == TwinPortKind::kOut) p.give_room(p.lanes);
+      if (p.twin.name == input.basename()) at = &p;
+    }
+    if (at != nullptr) give_at_setup(twin, *at, bits);
+  });
+}
+// The clock rises and falls. The words of memory reads are put at their port after it.
+void clock_twin(Twin& twin);
+
+}  // namespace rxnic

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report says of a capture besides the packets that were replayed: what cannot be read, tunnels, other ports,
+// congestion, who else could be the receiver.
+#pragma once
+
+#include "bridge/rxnic/capture/replay.h"
+#include "model/system/run_result.h"
+#include "traces/capture_reader.h"
+#include "traces/survey.h"
+
+namespace rxnic {
+
+// `reader` is at its end.
+void note_capture(const ReplayOptions& o, const CaptureReader& reader, const CaptureSurvey& survey, RunResult& r);
+// Of that receiver.
+void note_receiver(const CaptureSurvey& survey, const Address& receiver, RunResult& r);
+
+}  // namespace rxnic

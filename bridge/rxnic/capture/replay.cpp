@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/capture/replay.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/capture/capture_facts.h"
+#include "bridge/rxnic/capture/capture_notes.h"
+#include "bridge/rxnic/capture/host_setup.h"
+#include "bridge/rxnic/capture/replay_stream.h"
+#include "bridge/rxnic/report/cqe_log.h"
+#include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
+#include "model/params/config.h"
+#include "model/params/no_effect.h"
+#include "model/system/latencies.h"
+#include "model/system/nic_waves.h"
+#include "model/system/simulation.h"
+#include "model/types/syndrome.h"
+#include "traces/capture_writer.h"
+
+namespace rxnic {
+
+namespace {
+
+const char* mode_name(EngineMode m) {
+  switch (m) {
+    case EngineMode::kFast:
+      return "fast";
+    case EngineMode::kStepAll:
+      return "step-all";
+    case EngineMode::kPerCycle:
+      return "per-cycle";
+  }
+  return "";
+}
+
+std::string pace_text(const Pace& pace) {
+  if (pace.kind == Pace::Kind::kCaptured) return "captured";
+  if (pace.kind == Pace::Kind::kLineRate) return "line-rate";
+  return fmt::format("{} Gb/s", pace.gbps);
+}
+
+std::string host_text(const HostOptions& o, const HostPlan& plan) {
+  std::uint32_t depth = 0;
+  for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
+  const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
+  if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
+  std::string text = fmt::format("{}, {} WQEs deep", kind, depth);
+  if (o.tags != 0) text += fmt::format(", {} tags", o.tags);
+  return text;
+}
+
+constexpr std::uint64_t kPauseQuantumBits = 512;        // IEEE 802.3, 31B.2
+constexpr std::size_t kMaxTags = std::size_t{1} << 24;  // of the capture's messages, kept in memory: 128 MiB
+
+bool withholds(const HostPlan& plan) {
+  return std::any_of(plan.queues.begin(), plan.queues.end(), [](const QueuePlan& q) { return !q.hold_after.empty(); });
+}
+
+RunFeatures features_of(const CaptureSurvey& survey, const Address& receiver, const HostOptions& host,
+                        const HostPlan& plan) {
+  RunFeatures run{RunFeature::kCapture};
+  for (const EndpointCounts& e : survey.endpoints()) {
+    if (e.address == receiver && e.marked_received != 0) run.add(RunFeature::kMarked);
+  }
+  if (host.cq_compression != CqCompression::kOff) run.add(RunFeature::kCompression);
+  for (const QueuePlan& q : plan.queues) {
+    if (q.context.kind == WqKind::kSrq && !host.layout_chosen) run.add(RunFeature::kSrqLayout);
+    run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
+    if (q.context.tag_matching) run.add(RunFeature::kTagMatching);
+  }
+  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) { return !list.tags.empty(); })) {
+    run.add(RunFeature::kTags);
+  }
+  return run;
+}
+
+// Whether a capture of InfiniBand packets keeps their VCRCs: adapters that check them often write none into it.
+class Vcrcs {
+ public:
+  void add(const CapturedFrame& frame) {
+    if (right_ || frame.filled_bytes != 0 || frame.link != LinkLayer::kInfiniband) return;
+    Headers h;
+    if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk || !has_vcrc(frame.bytes, h)) return;
+    any_ = true;
+    right_ = vcrc_matches(frame.bytes, h);
+  }
+  bool captured() const { return right_ || !any_; }
+
+ private:
+  bool any_ = false, right_ = false;
+};
+
+// What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late. Model time
+// starts at `start` on the capture's clock. Answers on another link layer than the first one go to a file of their own.
+class Answers final : public FrameObserver {
+ public:
+  // limit: bytes of what is written, 0: any.
+  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path, std::uint64_t limit, CaptureTime start)
+      : compare_(compare), path_(path), limit_(limit), start_(start) {
+    for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
+  }
+  void begin(Simulation& simulation, const ReplayStream& stream) {
+    simulation_ = &simulation;
+    stream_ = &stream;
+  }
+  void on_frame(const Packet& p, std::uint64_t time_ps) override {
+    if (!path_.empty()) write(p, time_ps);
+    Headers h;
+    if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
+      throw std::logic_error("an answer of the model does not parse");
+    }
+    compare_.model(h, ++sent_);
+    if (left_out_ >= kMostLeftOut && everything_received()) {
+      ended_ = true;
+      simulation_->engine.stop();
+    }
+    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && ack_kind(h.syndrome) == AckKind::kRnrNak;
+    if (!rnr) return;
+    const auto it = local_.find({h.destination, raw(h.destination_qp)});
+    if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());
+  }
+  void close(LinkLayer link) {
+    if (path_.empty()) return;
+    if (!writer_) writer(link);
+    writer_->close();
+    if (other_writer_) other_writer_->close();
+  }
+  std::uint64_t left_out() const { return left_out_; }  // frames that are not in the file
+  bool ended() const { return ended_; }                 // the run, because so many are not
+
+ private:
+  // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full: then so many are sent
+  // at most, once the capture is over.
+  static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 20;
+
+  bool everything_received() const {
+    const LedgerCounters& p = simulation_->nic.shared.ledger.counters();
+    return stream_->over() && p.seen == stream_->captured() - stream_->from_receiver() - stream_->to_others() &&
+           p.seen == p.accepted + p.not_rdma + p.dropped_total();
+  }
+  // From the first frame on that would exceed the limit nothing is written: the file has no gaps.
+  void write(const Packet& p, std::uint64_t time_ps) {
+    CaptureWriter& to = writer(p.link);
+    file_bytes_ += kRecordHeaderBytes + p.frame_view().size();
+    if (left_out_ != 0 || (limit_ != 0 && file_bytes_ > limit_)) {
+      ++left_out_;
+    } else {
+      to.write(time_ps, p.frame_view());
+    }
+  }
+  CaptureWriter& writer(LinkLayer link) {
+    if (!writer_) {
+      writer_ = std::make_unique<CaptureWriter>(path_, link, start_);
+      link_ = link;
+    }
+    if (link == link_) return *writer_;
+    if (!other_writer_) {
+      other_writer_ = std::make_unique<CaptureWriter>(other_responses(path_, link), link, start_);
+    }
+    return *other_writer_;
+  }
+
+  static constexpr std::uint64_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;  // of pcap
+  AnswerCompare& compare_;
+  std::string path_;
+  std::uint64_t limit_;
+  CaptureTime start_;
+  LinkLayer link_ = LinkLayer::kEthernet;  // of writer_
+  std::uint64_t file_bytes_ = kFileHeaderBytes;
+  std::uint64_t left_out_ = 0;
+  std::uint64_t sent_ = 0;
+  std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
+  std::unique_ptr<CaptureWriter> writer_, other_writer_;
+  Simulation* simulation_ = nullptr;
+  const ReplayStream* stream_ = nullptr;
+  bool ended_ = false;
+};
+
+Address parse_receiver(const std::string& text) {
+  try {
+    return Address::parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(fmt::format("--receiver: {}", e.what()));
+  }
+}
+
+Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& survey, std::string& choice) {
+  if (!options.receiver.empty()) {
+    choice = "chosen by --receiver";
+    const Address address = parse_receiver(options.receiver);
+    for (const EndpointCounts& e : survey.endpoints()) {
+      if (e.address == address) return address;
+    }
+    std::string known;
+    for (const EndpointCounts& e : survey.endpoints()) {
+      if (!known.empty()) known += ", ";
+      known += e.address.text();
+    }
+    throw std::invalid_argument(fmt::format("--receiver: found {}; expected an address of the trace: {}",
+                                            options.receiver, known.empty() ? "none has RDMA packets" : known));
+  }
+  choice = "the busier side";
+  if (const auto busier = survey.busier_receiver()) return *busier;
+  if (!survey.endpoints().empty()) {
+    choice = "no side gets requests: the first address of the trace";
+    return survey.endpoints().front().address;
+  }
+  choice = "no RDMA packet in the trace";
+  return {};
+}
+
+}  // namespace
+
+std::string other_responses(const std::string& responses_path, LinkLayer link) {
+  const char* const extension = link == LinkLayer::kInfiniband ? ".infiniband.pcap" : ".ethernet.pcap";
+  return std::filesystem::path(responses_path).replace_extension(extension);
+}
+
+RunResult replay(const ReplayOptions& o) {
+  RunResult r;
+  r.trace = o.trace;
+  r.config = o.config;
+  r.overrides = o.overrides;
+  r.params = load_config(o.config, o.overrides);
+  r.seed = o.seed;
+  r.mode = mode_name(o.mode);
+  r.pace = pace_text(o.pace);
+  r.psn = o.strict_psn ? "strict" : "resynchronise";
+  HostOptions host_options = parse_host_options(o.host);
+  host_options.resynchronise = !o.strict_psn;
+  host_options.seed = o.seed;
+  host_options.responder_resources = r.params.transport_checker.responder_resources;
+  if (host_options.tags > r.params.tag_match_cam.max_tags) {
+    throw OptionError("tags", std::to_string(host_options.tags),
+                      fmt::format("at most {}, parameter tag_match_cam.max_tags", r.params.tag_match_cam.max_tags));
+  }
+  if (host_options.cq_compression == CqCompression::kOn) r.params.cqe_generator.compression = true;
+  host_options.compress_by_default = r.params.cqe_generator.compression;
+  if (!host_options.layout_chosen) {
+    const bool cyclic = r.params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
+    host_options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
+  }
+
+  // (1) survey
+  CaptureReader reader(o.trace);
+  if (o.fill_truncated) reader.fill_cut_payloads(&seal);
+  reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
+  if (o.ignore_icrcs) reader.take_icrcs_as_right(&icrc_matches, &seal);
+  Progress surveying("survey", o.progress);
+  const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0,
+                            .icrc_matches = &icrc_matches,
+                            .pause_quantum_ps = kPauseQuantumBits * 1000 / r.params.nic.link_gbps};
+  CaptureSurvey survey(&wrong_checksum, limits);
+  SnifferSurvey sniffer;
+  Vcrcs vcrcs;
+  for (CapturedFrame frame; reader.next(frame);) {
+    survey.add(frame);
+    sniffer.add(frame);
+    vcrcs.add(frame);
+    if (frame.number % 4096 == 0)
+      surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
+  }
+  if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
+  r.captured = reader.frames();
+  r.sniffer.clock_steps = reader.times_clamped();
+  const SnifferEffects effects = sniffer.finish();
+  if (effects.any_change()) {  // once more, without them
+    survey = CaptureSurvey(&wrong_checksum, limits);
+    std::vector<std::uint64_t> restarts;
+    for (const SnifferEffects::NewConnection& c : effects.restarts) restarts.push_back(c.packet);
+    survey.set_restarts(std::move(restarts));
+    reader.rewind();
+    SnifferFilter filter(reader, effects);
+    for (CapturedFrame frame; filter.next(frame);) survey.add(frame);
+  }
+  note_capture(o, reader, survey, r);
+  const CaptureTime start = reader.start();
+  const Address receiver = choose_receiver(o, survey, r.receiver_choice);
+  r.receiver = receiver.text();
+  note_receiver(survey, receiver, r);
+  const ChosenPairs pairs = parse_pairs(o.pairs);
+  const ReceiverSurvey seen = survey.of_receiver(receiver, pairs);
+  check_pairs(pairs, seen);
+  for (const SurveyedQp& qp : seen.qps) r.qps.push_back(captured_qp(qp));
+  const HostPlan plan = make_host_plan(seen, host_options);
+  r.host = host_text(host_options, plan);
+  const RunFeatures features = features_of(survey, receiver, host_options, plan);
+  const auto no_effect = parameters_without_effect(r.params, o.config, o.overrides, features);
+  r.warnings.insert(r.warnings.end(), no_effect.begin(), no_effect.end());
+  r.assumptions.insert(r.assumptions.end(), seen.notes.begin(), seen.notes.end());
+  r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
+
+  if (!vcrcs.captured()) r.assumptions.push_back("no VCRC is right: the capture does not keep them");
+
+  // (2) build
+  reader.rewind();
+  Progress replaying("replay", o.progress);
+  AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable,
+                                             .withheld_wqes = withholds(plan),
+                                             .strict_by_naks = host_options.resynchronise});
+  UnreadableRequests unreadable(seen);
+  SnifferFilter filter(reader, effects);
+  ReplayStream stream(filter, receiver, plan, compare, unreadable, replaying);
+  if (!vcrcs.captured()) stream.leave_vcrcs_out();
+  Answers answers(compare, plan, o.responses_path, o.responses_limit, start);
+  Latencies latencies(r.params.nic.clock_period_ps);
+  std::unique_ptr<CqeLog> cqes;
+  if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
+  const Params params = params_for(plan, r.params);
+  Simulation::Options simulation{params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
+  Simulation sim(simulation, stream);
+  answers.begin(sim, stream);
+  sim.nic.rx_parser.add_address(receiver);
+  set_up(sim, plan);
+  const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
+  if (waves) waves->add(sim.nic);
+  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params, sim.engine);
+  if (rtl) rtl->add(sim.nic);
+
+  // (3) run
+  sim.run();
+
+  // (4) collect
+  answers.close(reader.link());
+  if (answers.left_out() != 0) {
+    r.warnings.push_back(fmt::format("{} of {} frames are left out of {}: it is full with {} bytes (--responses-limit)",
+                                     answers.left_out(), sim.sink.frames(),
+                                     std::filesystem::path(o.responses_path).filename().string(), o.responses_limit));
+  }
+  if (answers.ended())
+    r.warnings.emplace_back("the run ends there: what else READs would have brought is not simulated");
+  if (cqes) cqes->close();
+  const std::string notice = waves ? waves->finish() : std::string();
+  if (!notice.empty() && o.say) o.say(notice);
+  if (rtl) r.rtl = rtl->finish();
+  sim.collect(r);
+  if (rtl) rtl->leave_unknown_out(r);
+  r.sniffer.copies = filter.copies();
+  report_sniffer(effects, sim.source, r);
+  r.from_receiver = stream.from_receiver();
+  r.to_others = stream.to_others();
+  latencies.collect(r);
+  compare.finish();
+  const CompareCounts& c = compare.counts();
+  r.answers = {c.compared,
+               c.equal,
+               c.given,
+               c.different,
+               {},
+               compare.differences(),
+               compare.rules(),
+               unreadable.answered(),
+               unreadable.notes()};
+  for (std::size_t i = 0; i < kUncomparedReasons; ++i) {
+    if (c.uncompared[i] != 0)
+      r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);
+  }
+  return r;
+}
+
+}  // namespace rxnic

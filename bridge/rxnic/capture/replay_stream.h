@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capture as the NIC's stimulus: frames for the receiver go onto the wire; frames that the receiver sent become
+// requests of its host and answers to compare with.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "bridge/rxnic/output/progress.h"
+#include "model/system/wire_source.h"
+#include "traces/answer_compare.h"
+#include "traces/capture_reader.h"
+#include "traces/host_plan.h"
+#include "traces/sniffer.h"
+#include "traces/unreadable_requests.h"
+
+namespace rxnic {
+
+class ReplayStream final : public StimulusStream {
+ public:
+  ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
+               UnreadableRequests& unreadable, Progress& progress);
+
+  // The capture's VCRCs are not those of its packets: frames end with their ICRC.
+  void leave_vcrcs_out() { vcrcs_ = false; }
+  bool next(Stimulus& item) override;
+  // A region is registered in the place of another one, or a QP is connected anew.
+  void control(const Stimulus& item, CommandQueue& driver) override;
+
+  bool over() const { return over_; }  // next() has returned false
+  std::uint64_t captured() const { return captured_; }
+  std::uint64_t from_receiver() const { return from_receiver_; }
+  std::uint64_t to_others() const { return to_others_; }
+
+ private:
+  struct LocalQp {
+    const QpPlan* plan = nullptr;
+    Psn message_first;  // of the SEND or WRITE that is going out
+    std::uint32_t message_bytes = 0;
+    std::uint32_t wqe_index = 0;
+  };
+  static bool is_request(const Headers& h);
+  DropReason unreadable_reason(ParseStatus status) const;
+  bool is_for_another(const Headers& h) const;
+  void connect_anew(CommandQueue& driver);
+  bool from_receiver(const Headers& h, Stimulus& item);
+  bool request(const Headers& h, RequestNotice& out);
+
+  struct Restart {
+    SurveyedRestart at;
+    const QpPlan* qp = nullptr;
+  };
+  SnifferFilter& reader_;
+  Address receiver_;
+  AnswerCompare& compare_;
+  UnreadableRequests& unreadable_;
+  Progress& progress_;
+  std::map<std::uint32_t, Key> keys_;                             // registered, by index
+  std::vector<Restart> restarts_;                                 // to come, the last first
+  std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
+  std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
+  CapturedFrame frame_;
+  Headers headers_;
+  bool have_frame_ = false;
+  bool vcrcs_ = true;
+  bool over_ = false;
+  std::uint64_t captured_ = 0;
+  std::uint64_t from_receiver_ = 0;
+  std::uint64_t to_others_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/command/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+#include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/command/cli_options.h"
+#include "bridge/rxnic/command/counters_table.h"
+#include "bridge/rxnic/command/memory_table.h"
+#include "bridge/rxnic/command/old_results.h"
+#include "bridge/rxnic/command/replay_command.h"
+#include "bridge/rxnic/command/run_command.h"
+#include "bridge/rxnic/output/exit_status.h"
+#include "bridge/rxnic/output/files.h"
+#include "bridge/rxnic/output/standard_streams.h"
+#include "bridge/rxnic/report/report.h"
+#include "model/params/config.h"
+#include "model/params/params_table.h"
+#include "traces/trace_error.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr const char* kAbout =
+    "rxnic: a cycle-level model of an RDMA NIC's receive path.\n"
+    "\n"
+    "  rxnic run --nics 2 -- PROGRAM [ARG...]        a verbs program on the model\n"
+    "  rxnic run --record -- PROGRAM [ARG...]        the same, and record it\n"
+    "  rxnic replay rxnic-run                        repeat the recorded run without the program\n"
+    "  rxnic replay --set dma_engine.read_latency_ps=900000 rxnic-run\n"
+    "                                                what if its NICs were behind a slower PCIe\n"
+    "  rxnic replay capture.pcap                     what a receive path would have done with a capture\n"
+    "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
+    "                                                the same behind a slower PCIe\n"
+    "  rxnic params                                  every size, width and latency of the model\n"
+    "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
+    "  rxnic counters                                what each number of a report counts\n";
+
+struct ParamsCommand {
+  CommonOptions common;
+  std::string section;
+  bool evidence = false, json = false, toml = false, memory = false;
+
+  void describe(CLI::App& app) {
+    common.describe(app);
+    app.add_option("section", section, "Print this section only");
+    app.add_flag("--evidence", evidence, "Also print what each default is based on");
+    auto* as_json = app.add_flag("--json", json, "Print JSON, with every field");
+    auto* as_toml = app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json);
+    app.add_flag("--memory", memory, "Print the bits of every on-chip memory instead, by block")->excludes(as_toml);
+  }
+
+  int run() const {
+    const Params params = load_config(common.config, common.overrides);
+    if (memory) {
+      const std::vector<OnChipMemory> memories = memories_of(params);
+      print_output(json ? memory_json(memories) + '\n' : memory_text(memories));
+    } else if (toml) {
+      print_output(params_toml(params));
+    } else if (json) {
+      print_output(params_json(params, {section, evidence}) + '\n');
+    } else {
+      print_output(params_text(params, {section, evidence}));
+    }
+    return 0;
+  }
+};
+
+struct CountersCommand {
+  std::string section;
+  bool json = false;
+
+  void describe(CLI::App& app) {
+    app.add_option("section", section, "Only this section");
+    app.add_flag("--json", json, "As JSON");
+  }
+
+  int run() const {
+    print_output(json ? counters_json(section) : counters_text(section));
+    return kDone;
+  }
+};
+
+int show_report(const std::string& folder) {
+  const std::string path = std::filesystem::path(folder) / "report.json";
+  print_output(
+      report_summary(parse_report(read_file(path, "the report of a run"), path), terminal_style(STDOUT_FILENO)));
+  return kDone;
+}
+
+// An option that stands with the wrong command: what that command is told. Empty: no command has such an option.
+std::string meant_option(const CLI::App& app) {
+  for (const CLI::App* found : app.get_subcommands()) {
+    for (const std::string& word : found->remaining(true)) {
+      if (!word.starts_with("--") || word == "--") continue;
+      const std::string option = word.substr(0, word.find('='));
+      const auto others = app.get_subcommands(
+          [&option](const CLI::App* other) { return other->get_option_no_throw(option) != nullptr; });
+      if (others.empty()) continue;
+      std::string names;
+      for (const CLI::App* other : others) names += (names.empty() ? "" : ", ") + other->get_name();
+      return fmt::format("{}: found {}, an option of {}; expected one of rxnic {} --help", found->get_name(), option,
+                         names, found->get_name());
+    }
+  }
+  return {};
+}
+
+// Of a command line that is refused.
+void try_to_remove_old_results(const CLI::App& app) {
+  try {
+    remove_old_results(app);
+  } catch (const std::exception& e) {
+    print_message(e.what());
+  }
+}
+
+// Prints what CLI11 has to say: help, or what is wrong.
+int exit_after(const CLI::App& app, const CLI::ParseError& e) {
+  std::ostringstream out, errors;
+  const int status = app.exit(e, out, errors);
+  if (status != 0) try_to_remove_old_results(app);
+  std::fputs(errors.str().c_str(), stderr);
+  if (out.str().empty()) return status == 0 ? kDone : kUsage;
+  try {
+    print_output(out.str());
+  } catch (const std::exception& unwritten) {
+    print_message(unwritten.what());
+    return kOther;
+  }
+  return status == 0 ? kDone : kUsage;
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  CLI::App app(kAbout, "rxnic");
+  app.require_subcommand(0, 1);  // none: refused below, after what was found instead
+  app.set_version_flag("--version", "rxnic 0.1.0");
+  app.set_help_all_flag("--help-all", "Print the help of all commands");
+
+  ReplayCommand replay_command;
+  CLI::App* replay_app = app.add_subcommand("replay", "Replay a capture into the receive path");
+  replay_command.describe(*replay_app);
+  ParamsCommand params_command;
+  CLI::App* params_app = app.add_subcommand("params", "Print every parameter: value, unit, range, evidence");
+  params_command.describe(*params_app);
+  CountersCommand counters_command;
+  CLI::App* counters_app = app.add_subcommand("counters", "Print every counter: unit, meaning, place in the report");
+  counters_command.describe(*counters_app);
+  std::string folder;
+  CLI::App* report_app = app.add_subcommand("report", "Print the summary of an earlier run");
+  report_app->add_option("run_dir", folder, "Folder that a run wrote")->required()->type_name("RUN_DIR");
+  RunCommand run_command;
+  CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
+  run_command.describe(*run_app);
+  ServeCommand serve_command;
+  CLI::App* serve_app = app.add_subcommand("serve", "Keep a fabric running for verbs programs to attach to");
+  serve_command.describe(*serve_app);
+
+  try {
+    app.parse(argc, argv);
+    remove_old_results(app);
+    if (replay_app->parsed()) return replay_command.run();
+    if (params_app->parsed()) return params_command.run();
+    if (counters_app->parsed()) return counters_command.run();
+    if (report_app->parsed()) return show_report(folder);
+    if (run_app->parsed()) return run_command.run();
+    if (serve_app->parsed()) return serve_command.run();
+    print_message("found no command; expected run, serve, replay, params, counters or report (rxnic --help)");
+    return kUsage;
+  } catch (const CLI::ExtrasError& e) {
+    const std::string meant = meant_option(app);
+    if (meant.empty()) return exit_after(app, e);
+    try_to_remove_old_results(app);
+    print_message(meant);
+    return kUsage;
+  } catch (const CLI::ParseError& e) {
+    return exit_after(app, e);
+  } catch (const TraceError& e) {
+    print_message(e.what());
+    return replay_command.reads(e.file()) ? kTrace : kOther;  // kOther: a file that is written
+  } catch (const ConfigError& e) {
+    print_message(e.what());
+    return kUsage;
+  } catch (const std::invalid_argument& e) {
+    print_message(e.what());
+    return kUsage;
+  } catch (const LockstepError& e) {
+    print_message(e.what());
+    return kLockstep;
+  } catch (const NothingCompared& e) {
+    print_message(e.what());
+    return kNothingCompared;
+  } catch (const std::filesystem::filesystem_error& e) {  // in the words of all other messages
+    const std::string path = e.path1().empty() ? "the working directory" : e.path1().string();
+    print_message(path + ": " + e.code().message());
+    return kOther;
+  } catch (const std::exception& e) {
+    print_message(e.what());
+    return kOther;
+  }
+}
+
+}  // namespace rxnic

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/command/replay_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/output/exit_status.h"
+#include "bridge/rxnic/output/files.h"
+#include "bridge/rxnic/output/standard_streams.h"
+#include "bridge/rxnic/record/recorded_run.h"
+#include "bridge/rxnic/record/what_if.h"
+#include "model/system/units.h"
+
+namespace rxnic {
+
+namespace {
+
+// Options that say something about a capture: a recorded run says it itself.
+constexpr const char* kOfCaptures[] = {"--receiver",        "--host",      "--psn",  "--pace", "--cqes",    "--seed",
+                                       "--responses-limit", "--truncated", "--pair", "--icrc", "--udp-port"};
+
+// A run never writes over the trace that it reads.
+void refuse_trace_as_output(const std::string& trace, const std::string& written) {
+  std::error_code ignored;
+  if (!written.empty() && std::filesystem::equivalent(trace, written, ignored)) {
+    throw std::invalid_argument(fmt::format("{}: found the trace itself; expected another file to write", written));
+  }
+}
+
+// "64M" as a number of bytes. CLI11 takes a negative number for a large one.
+std::string size_in_bytes(std::string text) {
+  const std::string error = text.starts_with('-') ? fmt::format("found '{}'; expected a size, such as 64M, or 0", text)
+                                                  : CLI::AsSizeValue(false)(text);
+  if (!error.empty()) throw CLI::ValidationError(error);
+  return text;
+}
+
+Pace parse_pace(const std::string& text) {
+  if (text == "captured") return {Pace::Kind::kCaptured, 0};
+  if (text == "line-rate") return {Pace::Kind::kLineRate, 0};
+  std::size_t used = 0;
+  double gbps = 0;
+  try {
+    gbps = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used != text.size() || text.empty() || !(gbps >= 0.001 && gbps <= 10000)) {
+    throw std::invalid_argument(
+        fmt::format("--pace: found '{}'; expected captured, line-rate, or a rate of 0.001 to 10000 Gb/s", text));
+  }
+  return {Pace::Kind::kRate, gbps};
+}
+
+// What of the RTL was compared or used.
+std::string rtl_text(const RunResult& result) {
+  std::string text = result.rtl.lines.empty() ? "" : "\n";
+  for (const std::string& line : result.rtl.lines) text += line + '\n';
+  return text;
+}
+
+int end_of(const RunResult& result) {
+  refuse_nothing_compared(result.rtl);
+  return kDone;
+}
+
+}  // namespace
+
+void ReplayCommand::describe(CLI::App& app) {
+  app_ = &app;
+  common_.describe(app);
+  app.add_option("trace", options_.trace,
+                 "Capture to replay: pcap or pcapng, also compressed with gzip or zstd; Ethernet with RoCEv2 or\n"
+                 "RoCEv1, Linux cooked (tcpdump -i any), raw IP, InfiniBand or ERF;\n"
+                 "or the folder of a recorded run, which is repeated without its programs and compared;\n"
+                 "with --set or --config: what if its NICs had other parameters")
+      ->required()
+      ->type_name("TRACE");
+  app.add_option("--loop", loop_,
+                 "Of a recorded run with --set or --config: its programs' posts and control messages come\n"
+                 "closed  each after as many completions, events, replies and bytes of data as in the record, as\n"
+                 "        long after the last of these: a slower NIC gets its posts later\n"
+                 "open    at their recorded times (counted from the last reply to a control message)\n"
+                 "The report compares with the record")
+      ->check(CLI::IsMember({"closed", "open"}))
+      ->capture_default_str();
+  app.add_option("--receiver", options_.receiver,
+                 "Address of the host whose NIC is modelled: IPv4, IPv6, GID or lid:N\n"
+                 "(default: the host that gets the most requests)");
+  app.add_option("--host", options_.host,
+                 "The synthesised host, key=value,...:\n"
+                 "receive=rq|srq|tm_srq  an RQ for each QP, or one SRQ, or one with tag matching\n"
+                 "depth=N, buffer=BYTES, sges=N  receives kept posted, bytes and SGEs of each\n"
+                 "refill=on_completion|batch:N  when receives are posted again\n"
+                 "layout=linked_list|cyclic  of an SRQ\n"
+                 "wqe_order=completion|sequential|shuffled  order of a linked list's slots (shuffled: by --seed)\n"
+                 "tags=N, mask=HEX  tags of the next messages kept posted (with tm_srq), bits that are compared\n"
+                 "page=4K|2M|1G  pages of memory regions and buffers\n"
+                 "cqes=N, cq_compression=on|off  slots of a CQ, whether completions are compressed");
+  app.add_option("--pair", options_.pairs,
+                 "QP of the receiver = QP of its peer, ...: which QPs are connected, where the capture does not show\n"
+                 "it (the report lists the pairs and what they were found by)")
+      ->type_name("QP=PEER_QP,...");
+  app.add_option("--psn", psn_,
+                 "When a PSN is ahead of the expected one: resynchronise (accept it: the capture lost\npackets) or "
+                 "strict (answer with a NAK)")
+      ->check(CLI::IsMember({"resynchronise", "strict"}))
+      ->capture_default_str();
+  app.add_option("--pace", pace_, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")
+      ->capture_default_str();
+  app.add_option("--truncated", truncated_,
+                 "Packets whose payload the capture cut short (a snap length): drop, or fill (zeros for what is\n"
+                 "missing, up to the length in their headers; their ICRCs cannot be checked). A packet that is\n"
+                 "shorter than its IP length was cut by a mirror")
+      ->check(CLI::IsMember({"drop", "fill"}))
+      ->capture_default_str();
+  app.add_option("--icrc", icrc_,
+                 "Packets with a wrong ICRC, as FPGAs, switches and mirrors that change packets write them: check\n"
+                 "(they are dropped), or ignore (they are taken as right, answers of the captured receiver, too)")
+      ->check(CLI::IsMember({"check", "ignore"}))
+      ->capture_default_str();
+  app.add_option("--udp-port", udp_ports_,
+                 "A UDP port that carries RoCEv2 besides 4791; may be given several times. A warning names ports\n"
+                 "with what looks like it")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
+  app.add_option(
+         "--out", out_,
+         "Folder for report.json and responses.pcap (times are the capture's: mergecap puts both in one file);\n"
+         "created when it does not exist, for its user alone, as the files are; links in it are not followed")
+      ->capture_default_str();
+  app.add_option(
+         "--responses-limit", options_.responses_limit,
+         "Size of responses.pcap (a number, or with K, M or G): no further frame is written, and a warning says\n"
+         "how many were left out; 0: any size")
+      ->transform(&size_in_bytes)
+      ->type_name("SIZE")
+      ->default_str("64M");
+  app.add_option("--cqes", options_.cqes_path, "Also write every completion to this file, as CSV")->type_name("FILE");
+  describe_seed(app, options_.seed);
+  app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, with the same result");
+  app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
+  step_order_.describe(app);
+  waves_.describe(app);
+  rtl_.describe(app);
+  app.add_flag("--quiet", quiet_, "Print no summary and no progress");
+}
+
+bool ReplayCommand::reads(const std::string& file) const {
+  return file == options_.trace || file == wire_file(options_.trace) || file == host_log_file(options_.trace);
+}
+
+int ReplayCommand::run() {
+  options_.config = common_.config;
+  options_.overrides = common_.overrides;
+  options_.pace = parse_pace(pace_);
+  options_.strict_psn = psn_ == "strict";
+  options_.fill_truncated = truncated_ == "fill";
+  options_.ignore_icrcs = icrc_ == "ignore";
+  options_.udp_ports.assign(udp_ports_.begin(), udp_ports_.end());
+  const bool per_cycle = per_cycle_ || waves_.wanted() || rtl_.per_cycle();
+  if (step_all_ && per_cycle) {
+    throw std::invalid_argument("--step-all and --per-cycle (of --waves and --lockstep, too) exclude each other");
+  }
+  options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
+  options_.waves = waves_.request(out_);
+  options_.rtl = rtl_.request(out_);
+  options_.say = [](const std::string& text) { print_message(text); };
+  options_.order = step_order_.order();
+  options_.progress = !quiet_;
+  const bool other_parameters = app_->get_option("--set")->count() != 0 || app_->get_option("--config")->count() != 0;
+  const bool of_run = is_recorded_run(options_.trace);
+  if (app_->get_option("--loop")->count() != 0 && !(of_run && other_parameters)) {
+    throw std::invalid_argument(
+        fmt::format("--loop: found {}; expected only with the folder of a recorded run and --set or --config",
+                    of_run ? "neither --set nor --config" : "a capture"));
+  }
+  if (!of_run) return replay_capture();
+  refuse_options_of_captures();
+  return other_parameters ? replay_what_if() : replay_folder();
+}
+
+void ReplayCommand::refuse_options_of_captures() const {
+  for (const char* option : kOfCaptures) {
+    if (app_->get_option(option)->count() != 0) {
+      throw std::invalid_argument(
+          fmt::format("{}: found with the folder of a recorded run; expected only with a capture", option));
+    }
+  }
+}
+
+// Whether a report is to be written. Makes its folder.
+bool ReplayCommand::prepare_out() const {
+  const bool writes = app_->get_option("--out")->count() != 0;
+  if (writes) {
+    make_folder("--out", out_);
+    refuse_trace_as_output(options_.trace, out_);
+  }
+  if (options_.waves.wanted()) make_folder("--out", out_);  // or into the folder of the record
+  return writes;
+}
+
+int ReplayCommand::replay_capture() {
+  make_folder("--out", out_);
+  const std::filesystem::path folder(out_);
+  options_.responses_path = folder / "responses.pcap";
+  for (const std::string& file :
+       {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
+        other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
+        options_.cqes_path, options_.waves.path}) {
+    refuse_trace_as_output(options_.trace, file);
+  }
+  const RunResult result = replay(options_);
+  for (const std::string& text : result.warnings) print_message("warning: " + text);
+  write_file(folder / "report.json", report_json(result));
+  if (quiet_) return end_of(result);
+  std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
+  text += rtl_text(result);
+  text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
+  if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
+  if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
+  print_output(text);
+  return end_of(result);
+}
+
+int ReplayCommand::replay_what_if() {
+  WhatIfOptions o;
+  if (app_->get_option("--config")->count() != 0) o.config = common_.config;
+  o.overrides = common_.overrides;
+  o.loop = loop_ == "open" ? Loop::kOpen : Loop::kClosed;
+  o.mode = options_.mode;
+  o.order = options_.order;
+  o.waves = options_.waves;
+  o.rtl = options_.rtl;
+  o.say = options_.say;
+  const bool writes = prepare_out();
+  const WhatIfRun run = run_what_if(options_.trace, o);
+  if (!run.repeat_difference.empty()) {
+    print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.repeat_difference));
+    return kOther;
+  }
+  if (!run.difference.empty()) {
+    print_message(fmt::format("{}: no what-if: {}", options_.trace, run.difference));
+    return kOther;
+  }
+  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (quiet_) return end_of(run.result);
+  std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
+  text += rtl_text(run.result);
+  if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
+  print_output(text);
+  return end_of(run.result);
+}
+
+int ReplayCommand::replay_folder() {
+  const bool writes = prepare_out();
+  const RecordedRun run =
+      replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.say});
+  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (!run.difference.empty()) {
+    print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
+    return kOther;
+  }
+  if (quiet_) return end_of(run.result);
+  std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
+  text += fmt::format(
+      "\nequal to the recorded run{}: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
+      "({} CQEs among them), {} frames on the wire{}\n",
+      run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
+      count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
+      run.report_compared ? ", the report" : "");
+  text += rtl_text(run.result);
+  if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
+  print_output(text);
+  return end_of(run.result);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rxnic replay TRACE`: a capture, or the folder of a recorded run.
+#pragma once
+
+#include "bridge/rxnic/capture/replay.h"
+#include "bridge/rxnic/command/cli_options.h"
+#include "bridge/rxnic/command/rtl_options.h"
+#include "bridge/rxnic/command/waves_options.h"
+
+namespace rxnic {
+
+class ReplayCommand {
+ public:
+  void describe(CLI::App& app);
+  int run();
+  // Whether `file` is what is replayed, not something that is written.
+  bool reads(const std::string& file) const;
+
+ private:
+  int replay_capture();
+  int replay_folder();
+  int replay_what_if();
+  void refuse_options_of_captures() const;
+  bool prepare_out() const;
+
+  CLI::App* app_ = nullptr;
+  CommonOptions common_;
+  StepOrderOption step_order_;
+  ReplayOptions options_;
+  std::string out_ = "rxnic-run";
+  WavesOption waves_;
+  RtlOptions rtl_;
+  std::string loop_ = "closed";
+  std::string pace_ = "captured";
+  std::string psn_ = "resynchronise";
+  std::string truncated_ = "drop";
+  std::string icrc_ = "check";
+  std::vector<std::uint32_t> udp_ports_;
+  bool step_all_ = false, per_cycle_ = false, quiet_ = false;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/command/waves_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint64_t kDefaultMargin = 1000;
+constexpr std::uint64_t kMostMargin = 1'000'000;  // cycles that are kept in memory before the packet comes
+constexpr double kMostPs = 1e18;
+
+struct Unit {
+  std::string_view name;
+  double ps;
+};
+constexpr Unit kUnits[] = {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}};
+
+std::uint64_t parse_time(const char* option, const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const Unit& unit : kUnits) {
+    if (error == std::errc{} && rest == unit.name && number >= 0 && number * unit.ps <= kMostPs)
+      return static_cast<std::uint64_t>(std::llround(number * unit.ps));
+  }
+  throw std::invalid_argument(
+      fmt::format("{}: found '{}'; expected a time of the model in ns, us or ms, such as 1.5us", option, text));
+}
+
+bool parse_number(std::string_view text, std::uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
+void WavesOption::describe(CLI::App& app) {
+  app.add_flag(
+      "--waves", waves_,
+      "Write waves.vcd into the folder: clock, every port's handshake and descriptor, the packet on it, every\n"
+      "block's activity; and waves.gtkw for GTKWave. Slower, with the same result");
+  app.add_option("--waves-from", from_, "The same, from this time of the model on: 800ns, 1.5us, 2ms")
+      ->type_name("TIME");
+  app.add_option("--waves-to", to_, "The same, up to this time")->type_name("TIME");
+  app.add_option("--waves-around", around_,
+                 fmt::format("The same, from CYCLES before packet PACKET arrives until CYCLES after it has left\n"
+                             "(default: {}); its number is that in the trace, of programs in wire.pcap",
+                             kDefaultMargin))
+      ->type_name("PACKET[,CYCLES]");
+}
+
+bool WavesOption::wanted() const { return waves_ || !from_.empty() || !to_.empty() || !around_.empty(); }
+
+WavesRequest WavesOption::request(const std::string& folder) const {
+  WavesRequest r;
+  if (!wanted()) return r;
+  r.path = (std::filesystem::path(folder) / kFile).string();
+  if (!from_.empty()) r.from_ps = parse_time("--waves-from", from_);
+  if (!to_.empty()) r.to_ps = parse_time("--waves-to", to_);
+  if (r.to_ps <= r.from_ps) {
+    throw std::invalid_argument(fmt::format("--waves-to: found {}; expected a time after {}", to_,
+                                            from_.empty() ? "the beginning" : "--waves-from " + from_));
+  }
+  if (around_.empty()) return r;
+  if (!from_.empty() || !to_.empty()) {
+    throw std::invalid_argument("--waves-around: found with --waves-from or --waves-to; expected one window");
+  }
+  const std::string_view text = around_;
+  const std::size_t comma = text.find(',');
+  r.margin_cycles = kDefaultMargin;
+  const bool good = parse_number(text.substr(0, comma), r.packet) && r.packet > 0 &&
+                    (comma == text.npos || parse_number(text.substr(comma + 1), r.margin_cycles));
+  if (!good || r.margin_cycles > kMostMargin) {
+    throw std::invalid_argument(
+        fmt::format("--waves-around: found '{}'; expected PACKET, counted from 1, or PACKET,CYCLES with 0 to {} cycles",
+                    around_, kMostMargin));
+  }
+  return r;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/fabric/fabric_simulation.h"
+
+#include <string>
+
+#include "bridge/device/attributes.h"
+#include "model/system/block_counters.h"
+#include "model/system/explanations.h"
+#include "model/system/start_simulation.h"
+
+namespace rxnic {
+
+struct FabricSimulation::Station {
+  Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, HostObserver* observer)
+      : memory(engine, programs, observer),
+        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine, NicOptions{.requester = true}) {}
+  NicMemory memory;
+  Nic nic;
+};
+
+namespace {
+
+constexpr const char* kNoProgram =
+    "no program opened a NIC: none uses verbs, or none could load the model's libibverbs.so.1 (a program that is "
+    "statically linked, is set-user-ID, or has an RPATH to another one)";
+
+void add(std::vector<NamedCount>& to, const std::vector<NamedCount>& more) {
+  if (to.empty()) {
+    to = more;
+    return;
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) to[i].second += more[i].second;
+}
+
+void add(NicResult& sum, const NicResult& one) {
+  sum.packets.seen += one.packets.seen;
+  sum.packets.accepted += one.packets.accepted;
+  sum.packets.not_rdma += one.packets.not_rdma;
+  for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
+  sum.cqes += one.cqes;
+  sum.error_cqes += one.error_cqes;
+  add(sum.transport, one.transport);
+  add(sum.events, one.events);
+}
+
+}  // namespace
+
+FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemory& memory)
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
+      statistics_(o.nics, o.params.nic.clock_period_ps, o.host),
+      memory_(memory),
+      stations_([&] {
+        std::vector<std::unique_ptr<Station>> made;
+        for (std::uint32_t n = 0; n < o.nics; ++n) {
+          made.push_back(std::make_unique<Station>(o, n, engine, memory_, &statistics_));
+        }
+        return made;
+      }()),
+      sent_(o.nics, o.frames),
+      fabric_("fabric", o.params, engine, o.nics),
+      bridge_(
+          "host_bridge", o.params, engine, fabric_,
+          [&] {
+            std::vector<HostBridge::Attachment> attached;
+            for (std::uint32_t n = 0; n < o.nics; ++n) {
+              fabric_.attach(stations_[n]->nic, port_address(n, o.addresses));
+              attached.push_back({stations_[n]->nic, stations_[n]->memory});
+            }
+            return attached;
+          }(),
+          port, &statistics_, o.addresses) {
+  for (std::uint32_t n = 0; n < o.nics; ++n) {
+    stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
+    stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
+  }
+  fabric_.set_observer(o.frames);
+}
+
+FabricSimulation::~FabricSimulation() = default;
+
+std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& request) {
+  std::unique_ptr<NicWaves> waves = NicWaves::make(request, engine);
+  for (const auto& station : stations_) {
+    if (waves) waves->add(station->nic);
+  }
+  return waves;
+}
+
+std::unique_ptr<NicRtl> FabricSimulation::make_rtl(const RtlRequest& request, const Params& params) {
+  std::unique_ptr<NicRtl> rtl = NicRtl::make(request, params, engine);
+  for (const auto& station : stations_) {
+    if (rtl) rtl->add(station->nic);
+  }
+  return rtl;
+}
+
+void FabricSimulation::show_counters(const std::filesystem::path& files) {
+  memory_.watch(files / CountedMemory::kMark);
+  fabric_.set_observer(&sent_);
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    const auto port = files / "sys" / "class" / "infiniband" / ("rxnic" + std::to_string(n)) / "ports" / "1";
+    memory_.show(port, stations_[n]->nic, sent_.of(n));
+  }
+}
+
+void FabricSimulation::run() { start_simulation(); }
+
+LiveFigures FabricSimulation::figures() const {
+  LiveFigures f;
+  f.time_ps = engine.now().count * engine.clock_period_ps();
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    f.packets += stations_[n]->nic.shared.ledger.counters().seen;
+    f.bytes += statistics_.latencies(n).bytes();
+  }
+  f.clients = statistics_.clients();
+  return f;
+}
+
+void FabricSimulation::collect(RunResult& r) {
+  engine.settle();
+  memory_.publish();
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+  r.programs = statistics_.programs();
+  if (r.programs.empty()) r.warnings.emplace_back(kNoProgram);
+  Latencies latencies(engine.clock_period_ps());
+  Histogram one_way;
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    Nic& nic = stations_[n]->nic;
+    NicResult& one = r.nics.emplace_back();
+    one.packets = nic.shared.ledger.counters();
+    statistics_.latencies(n).collect(one);
+    one.cqes = nic.cqe_generator.counters().cqes;
+    one.error_cqes = nic.cqe_generator.counters().error_cqes;
+    one.one_way_ns = latency_result(statistics_.one_way_ns(n));
+    one.events = {{"completion", nic.cqe_generator.counters().completion_events},
+                  {"srq_limit_reached", nic.srq_wqe_fetcher.counters().limit_events},
+                  {"cq_error", nic.cqe_generator.counters().overruns}};
+    for (Block* block : nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
+    collect_counters(nic, one);
+    add(r, one);
+    latencies.add(statistics_.latencies(n));
+    one_way.add(statistics_.one_way_ns(n));
+  }
+  latencies.collect(r);
+  r.one_way_ns = latency_result(one_way);
+  r.fabric = named_counts(fabric_.counters());
+  StateHash h;
+  h.mix(engine.state_hash());
+  for (const auto& station : stations_) h.mix(station->memory.tables_digest());
+  r.state_hash = h.value();
+  explain_tag_searches(r);
+}
+
+}  // namespace rxnic

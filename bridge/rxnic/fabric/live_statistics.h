@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of a live run while it goes on: which program opened which NIC, and how long completions took. Passes
+// every notification on to another observer.
+//
+//   R1  A program is a name and a NIC. Names are chosen by programs: those after the first 256 programs are counted
+//       together, as "(others)", for each NIC.
+#pragma once
+
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "bridge/device/host_bridge.h"
+#include "model/system/histogram.h"
+#include "model/system/latencies.h"
+#include "model/system/run_result.h"
+
+namespace rxnic {
+
+class LiveStatistics final : public HostObserver {
+ public:
+  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, HostObserver* next)
+      : period_ps_(period_ps), next_(next), one_way_ns_(nics) {
+    for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps, Latencies::Reads::kReceived);
+  }
+
+  void on_event(Cycle now, const HostEvent& event) override;
+  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
+  void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
+  void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) override;
+  void on_matched(Cycle now, std::uint32_t nic, WcStatus status, const MessageTimes& times) override;
+
+  const std::vector<ProgramResult>& programs() const { return programs_; }
+  const Histogram& one_way_ns(std::uint32_t nic) const { return one_way_ns_[nic]; }
+  Latencies& latencies(std::uint32_t nic) { return latencies_[nic]; }
+  const Latencies& latencies(std::uint32_t nic) const { return latencies_[nic]; }
+  std::uint64_t clients() const { return clients_; }
+
+ private:
+  void count_program(std::string_view name, std::uint32_t nic);
+
+  std::uint64_t period_ps_;
+  HostObserver* next_;
+  std::vector<ProgramResult> programs_;
+  std::vector<Histogram> one_way_ns_;  // by receiving NIC
+  std::deque<Latencies> latencies_;    // by NIC
+  std::uint64_t clients_ = 0;          // now
+};
+
+}  // namespace rxnic

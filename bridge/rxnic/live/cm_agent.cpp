@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/live/cm_agent.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/cm/cm_channel.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr const char* kProgram = "rxnic_cm_agent";
+
+bool can_be_read(int descriptor) {
+  pollfd one{descriptor, POLLIN, 0};
+  return poll(&one, 1, 0) == 1;
+}
+
+}  // namespace
+
+CmAgent::CmAgent(const std::string& folder, const std::string& simulator)
+    : program_(folder + "/" + kProgram), simulator_(simulator) {
+  if (!listener_.open(simulator + cm::kCmSuffix, error_)) error_ = "programs find no rdma_cm: " + error_;
+}
+
+void CmAgent::tick() {
+  if (!error_.empty()) return;
+  if (process_ && can_be_read(process_.get())) {  // it has ended
+    siginfo_t status;
+    waitid(P_PIDFD, static_cast<id_t>(process_.get()), &status, WEXITED);
+    process_.reset();
+  }
+  if (process_ || !can_be_read(listener_.get())) return;
+  const std::string descriptor = std::to_string(listener_.get());
+  const pid_t pid = fork();
+  if (pid < 0) return;  // the next tick tries again
+  if (pid == 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    signal(SIGPIPE, SIG_DFL);
+    setenv(channel::kSocketVariable, simulator_.c_str(), 1);
+    fcntl(listener_.get(), F_SETFD, 0);
+    execl(program_.c_str(), kProgram, descriptor.c_str(), nullptr);
+    dprintf(STDERR_FILENO, "rxnic: programs find no rdma_cm: %s: %s\n", program_.c_str(), strerror(errno));
+    while (listener_.accept()) {  // (R2)
+    }
+    _exit(127);
+  }
+  process_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+}  // namespace rxnic

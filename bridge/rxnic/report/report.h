@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of a run: report.json for programs (schema: report.schema.json) and a summary for people.
+#pragma once
+
+#include <string>
+
+#include "model/system/run_result.h"
+
+namespace rxnic {
+
+inline constexpr const char* kReportSchema = "rxnic.report/1";
+
+// Deterministic: equal results, equal bytes.
+std::string report_json(const RunResult& r);
+
+// The other way, as far as the summary needs it. Throws std::invalid_argument that names `file` and what is wrong.
+RunResult parse_report(const std::string& text, const std::string& file);
+
+struct SummaryStyle {
+  bool color = false;
+  unsigned width = 100;  // columns
+};
+std::string report_summary(const RunResult& r, const SummaryStyle& style = {});
+
+}  // namespace rxnic

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bridge/rxnic/report/report.h"
+#include "model/system/units.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr unsigned kBarColumns = 36;
+constexpr double kMostlyIdle = 0.9;  // share of starved cycles of the busiest block
+
+// One part of a cycle stack: how it is drawn and called.
+struct Part {
+  const char* glyph;
+  const char* color;
+  const char* name;
+};
+constexpr Part kBusy{"█", "\033[32m", "busy"};
+constexpr Part kWaiting{"▓", "\033[33m", "waiting"};
+constexpr Part kBlocked{"▒", "\033[31m", "blocked"};
+constexpr Part kStarved{"·", "\033[90m", "starved"};
+
+std::string count(std::uint64_t n) { return count_text(n); }
+
+std::string scaled(double value, const char* unit) { return with_prefix(value) + unit; }
+
+class SummaryWriter {
+ public:
+  explicit SummaryWriter(const SummaryStyle& style) : style_(style) {}
+  void line(std::string_view label, const std::string& text) {
+    out_ += fmt::format("  {}{:<12}{}{}\n", bold(), label, plain(), text);
+  }
+  void heading(const std::string& text) { out_ += fmt::format("\n{}{}{}\n", bold(), text, plain()); }
+  void raw(const std::string& text) { out_ += text; }
+  std::string paint(const Part& part, std::size_t columns) const {
+    std::string bar;
+    for (std::size_t i = 0; i < columns; ++i) bar += part.glyph;
+    if (!style_.color || columns == 0) return bar;
+    return part.color + bar + "\033[0m";
+  }
+  const char* bold() const { return style_.color ? "\033[1m" : ""; }
+  const char* plain() const { return style_.color ? "\033[0m" : ""; }
+  std::string text() const { return out_; }
+
+ private:
+  SummaryStyle style_;
+  std::string out_;
+};
+
+std::string list(const std::vector<NamedCount>& counts) {
+  std::string out;
+  for (const auto& [name, value] : counts) {
+    if (value == 0) continue;
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    out += fmt::format("{}{} {}", out.empty() ? "" : "   ", words, count(value));
+  }
+  return out.empty() ? "none" : out;
+}
+
+// Whole columns for each part, largest remainder first, so that they add up.
+std::array<std::size_t, 4> columns_of(const std::array<std::uint64_t, 4>& cycles) {
+  // As doubles: a report may hold counts whose sum is no std::uint64_t.
+  double total = 0;
+  for (const std::uint64_t part : cycles) total += static_cast<double>(part);
+  std::array<std::size_t, 4> columns{};
+  if (total == 0) return columns;
+  std::array<double, 4> rest{};
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double exact = static_cast<double>(cycles[i]) * kBarColumns / total;
+    columns[i] = static_cast<std::size_t>(exact);
+    rest[i] = exact - static_cast<double>(columns[i]);
+    used += columns[i];
+  }
+  while (used < kBarColumns) {
+    const auto i = static_cast<std::size_t>(std::max_element(rest.begin(), rest.end()) - rest.begin());
+    ++columns[i];
+    rest[i] = -1;
+    ++used;
+  }
+  return columns;
+}
+
+// A block's cycles by what they went into, and the resource that it waited for longest.
+struct Stack {
+  std::array<std::uint64_t, 4> parts{};  // busy, waiting, blocked, starved
+  std::size_t longest_wait = static_cast<std::size_t>(Activity::kWaitContext);
+  double share(std::size_t part) const {
+    double total = 0;
+    for (const std::uint64_t cycles : parts) total += static_cast<double>(cycles);
+    return total == 0 ? 0.0 : static_cast<double>(parts[part]) / total;
+  }
+};
+
+Stack stack_of(const BlockResult& b) {
+  Stack s;
+  s.parts = {b.account[static_cast<std::size_t>(Activity::kBusy)], 0,
+             b.account[static_cast<std::size_t>(Activity::kBlocked)],
+             b.account[static_cast<std::size_t>(Activity::kStarved)]};
+  for (std::size_t i = s.longest_wait; i < kActivities; ++i) {
+    s.parts[1] += b.account[i];
+    if (b.account[i] > b.account[s.longest_wait]) s.longest_wait = i;
+  }
+  return s;
+}
+
+void cycle_stack(SummaryWriter& w, const BlockResult& b, const Stack& s, bool leave_out_starved) {
+  auto drawn = s.parts;
+  if (leave_out_starved) drawn[3] = 0;
+  const auto columns = columns_of(drawn);
+  std::string bar = w.paint(kBusy, columns[0]) + w.paint(kWaiting, columns[1]) + w.paint(kBlocked, columns[2]) +
+                    w.paint(kStarved, columns[3]);
+  for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
+  const std::string_view waits_for = name_of(static_cast<Activity>(s.longest_wait)).substr(5);
+  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}{}\n", b.stem, bar, 100 * s.share(0),
+                    100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
+                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? "  busy at most (RTL)" : ""));
+}
+
+void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<BlockResult>& blocks) {
+  std::vector<Stack> stacks;
+  double least_starved = 1;
+  for (const BlockResult& b : blocks) {
+    stacks.push_back(stack_of(b));
+    least_starved = std::min(least_starved, stacks.back().share(3));
+  }
+  const bool idle = least_starved > kMostlyIdle;
+  w.heading(where + (idle ? " (the path was idle most of the time: bars without starved cycles)" : ""));
+  w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %, waiting for\n", "", "", kBarColumns, kBusy.name,
+                    kWaiting.name, kBlocked.name, kStarved.name));
+  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i], stacks[i], idle);
+}
+
+std::string latency_line(const LatencyResult& l, const std::string& of) {
+  return fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} {}", count(l.p50), count(l.p90),
+                     count(l.p99), count(l.p999), count(l.max), count(l.count), of);
+}
+
+void latencies(SummaryWriter& w, const NicResult& r) {
+  if (r.latency_ns.count + r.write_ns.count + r.read_ns.count == 0) {
+    w.line("latency", "no receive completed, and no WRITE or READ was carried out");
+  }
+  if (r.latency_ns.count != 0) {
+    w.line("receive", latency_line(r.latency_ns, "receives, first packet to visible CQE"));
+    w.line("", latency_line(r.handed_over_ns, "of them, to the CQE's hand-over to DMA"));
+  }
+  if (r.match_ns.count != 0) {
+    w.line("match", latency_line(r.match_ns, "matches of a tag that are completed before their data"));
+  }
+  if (r.no_end_ns.count != 0) {
+    w.line("no end", latency_line(r.no_end_ns,
+                                  "receives that no packet of theirs ended: it never came, or a READ "
+                                  "fetched the data; not in the figures above and below"));
+  }
+  if (r.write_ns.count != 0) w.line("WRITE", latency_line(r.write_ns, "WRITEs, first packet to visible data"));
+  if (r.read_ns.count != 0) w.line("READ", latency_line(r.read_ns, "READs and atomics, request to last response"));
+}
+
+// Where the time of a message went, block by block: its last packet. The longest mean stay fills the bar: first the
+// wait in front of the block, then the time in it.
+void stages(SummaryWriter& w, const NicResult& r) {
+  if (r.stages.empty()) return;
+  double longest = 0;
+  for (const StageResult& s : r.stages) longest = std::max(longest, s.stay.mean);
+  const auto columns_in = [&](double ns) {
+    const double share = longest == 0 ? 0 : std::clamp(ns / longest, 0.0, 1.0);
+    return static_cast<std::size_t>(std::lround(share * kBarColumns));
+  };
+  w.heading("where a message's time went (receives and WRITEs)");
+  w.raw(fmt::format("  {:<19}{:<{}} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  ns\n", "",
+                    fmt::format("{} in front of it, waiting  {} in it", kWaiting.glyph, kBusy.glyph), kBarColumns,
+                    "mean", "p50", "p99", "max", "wait mean", "wait p99"));
+  for (const StageResult& s : r.stages) {
+    const std::string name = s.name == "wire" ? "arrival" : s.name == "host_memory" ? "until visible" : s.name;
+    const std::size_t all = columns_in(s.stay.mean), waits = std::min(all, columns_in(s.wait.mean));
+    const std::string bar =
+        w.paint(kWaiting, waits) + w.paint(kBusy, all - waits) + std::string(kBarColumns - all, ' ');
+    w.raw(fmt::format("  {:<19}{} {:>8.1f} {:>9} {:>9} {:>9} {:>9.1f} {:>9}\n", name, bar, s.stay.mean,
+                      count(s.stay.p50), count(s.stay.p99), count(s.max), s.wait.mean, count(s.wait.p99)));
+  }
+}
+
+void packets(SummaryWriter& w, const NicResult& r) {
+  w.line("packets",
+         fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
+                     count(r.packets.accepted), count(r.packets.not_rdma), count(r.packets.dropped_total())));
+  std::vector<NamedCount> dropped;
+  for (std::size_t i = 1; i < kDropReasons; ++i) {
+    dropped.emplace_back(name_of(static_cast<DropReason>(i)), r.packets.dropped[i]);
+  }
+  if (r.packets.dropped_total() != 0) w.line("dropped", list(dropped));
+  w.line("messages", fmt::format("{}   completions {} (in error {})   payload {}", count(r.messages), count(r.cqes),
+                                 count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
+  std::vector<NamedCount> transport = r.transport;
+  std::erase_if(transport, [](const NamedCount& c) { return c.first == "messages"; });  // in the line above
+  w.line("transport", list(transport));
+  w.line("events", list(r.events));
+}
+
+void answers(SummaryWriter& w, const RunResult& r) {
+  const std::string given = r.answers.given == 0 ? "" : fmt::format("   given {}", count(r.answers.given));
+  w.line("answers",
+         fmt::format("sent {}   compared with the capture {}   equal {}{}   different {}", count(r.answers_sent),
+                     count(r.answers.compared), count(r.answers.equal), given, count(r.answers.different)));
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.rules.size(), 5); ++i) w.line("", r.answers.rules[i]);
+  if (!r.answers.uncompared.empty()) w.line("uncompared", list(r.answers.uncompared));
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
+    w.line("", r.answers.differences[i]);
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.unreadable.size(), 5); ++i) {
+    w.line(i == 0 ? "answered" : "", r.answers.unreadable[i]);
+  }
+}
+
+// Marks, CNPs and pauses of the capture: "CE 25   CNP sent 5   pause 4 on priority 3, 12.3 us".
+void congestion(SummaryWriter& w, const CongestionResult& c) {
+  if (!c.any()) return;
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
+  if (c.marked != 0) add(fmt::format("CE {}", count(c.marked)));
+  if (c.cnps_sent != 0) add(fmt::format("CNP {} by the receiver", count(c.cnps_sent)));
+  if (c.cnps_received != 0) add(fmt::format("CNP {} to the receiver", count(c.cnps_received)));
+  for (const PauseResult& p : c.pauses) {
+    std::string of = p.of == "link" ? "the link" : p.of;
+    std::replace(of.begin(), of.end(), '_', ' ');
+    add(fmt::format("pause {} on {}, {}", count(p.frames), of, time_text(p.paused_ps)));
+  }
+  w.line("congestion", text);
+}
+
+void possible_receivers(SummaryWriter& w, const std::vector<PossibleReceiver>& all) {
+  constexpr std::size_t kShown = 8;
+  if (all.size() < 3) return;  // the receiver and its peer
+  for (std::size_t i = 0; i < std::min(all.size(), kShown); ++i) {
+    w.line(i == 0 ? "possible" : "", fmt::format("{}   {} requests, {}", all[i].address, count(all[i].requests),
+                                                 scaled(static_cast<double>(all[i].bytes), "B")));
+  }
+  if (all.size() > kShown) w.line("", fmt::format("and {} more (--receiver ADDRESS)", all.size() - kShown));
+}
+
+void speed(SummaryWriter& w, const RunResult& r) {
+  const double seconds = static_cast<double>(r.time_ps) * 1e-12;
+  w.heading("how fast, in model time");
+  w.line("time",
+         fmt::format("{}   {} cycles of {} ps", time_text(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
+  if (seconds > 0) {
+    w.line("rate",
+           fmt::format("{}   payload {}{}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
+                       scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s"),
+                       r.steady_gbps == 0
+                           ? ""
+                           : fmt::format("   {} while nine tenths of it came", scaled(r.steady_gbps * 1e9, "b/s"))));
+  }
+  latencies(w, r);
+}
+
+constexpr std::size_t kQpsShown = 8;
+
+// The capture's QPs, and what its receiver refused.
+void qps(SummaryWriter& w, const RunResult& r) {
+  for (std::size_t i = 0; i < std::min(r.qps.size(), kQpsShown); ++i) {
+    const CapturedQp& q = r.qps[i];
+    std::string how = q.paired_by;
+    std::replace(how.begin(), how.end(), '_', ' ');
+    const std::string peer = q.paired_by == "none"
+                                 ? q.peer + ", not paired"
+                                 : fmt::format("{} QP {:#x} ({}{})", q.peer, q.peer_qp, how, q.ambiguous ? "?" : "");
+    w.line(i == 0 ? "QPs" : "", fmt::format("{:#x} with {}", q.qp, peer));
+  }
+  if (r.qps.size() > kQpsShown) w.line("", fmt::format("and {} more (report.json)", count(r.qps.size() - kQpsShown)));
+  std::size_t shown = 0, left = 0;
+  for (const CapturedQp& q : r.qps) {
+    for (const CapturedNaks& n : q.naks) {
+      if (shown == kQpsShown) {
+        ++left;
+        continue;
+      }
+      std::string packets;
+      for (std::size_t i = 0; i < std::min<std::size_t>(n.packets.size(), 6); ++i) {
+        packets += fmt::format("{}{}", i == 0 ? "" : ", ", n.packets[i]);
+      }
+      if (n.packets.size() > 6) packets += ", ...";
+      std::string kind = n.kind;
+      std::replace(kind.begin(), kind.end(), '_', ' ');
+      w.line(shown++ == 0 ? "captured" : "",
+             fmt::format("QP {:#x}: {} {} NAK{} of PSN {} (packet{} {})", q.qp, count(n.packets.size()), kind,
+                         n.packets.size() == 1 ? "" : "s", n.psn, n.packets.size() == 1 ? "" : "s", packets));
+    }
+    if (shown != 0 && shown < kQpsShown && q.lost != 0) {
+      w.line("", fmt::format("QP {:#x}: {} lost in the network, {} packets sent again", q.qp, count(q.lost),
+                             count(q.sent_again)));
+      ++shown;
+    }
+  }
+  if (left != 0) w.line("", fmt::format("and {} more (report.json)", count(left)));
+}
+
+void capture_summary(SummaryWriter& w, const RunResult& r) {
+  w.heading(fmt::format("rxnic replay {}", r.trace));
+  w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
+  possible_receivers(w, r.receivers);
+  w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
+  for (const std::string& text : r.assumptions) w.line("assumed", text);
+  for (const std::string& text : r.warnings) w.line("warning", text);
+
+  w.heading("what happened");
+  w.line("trace", list({{"frames", r.captured},
+                        {"sent by the receiver", r.from_receiver},
+                        {"between others", r.to_others},
+                        {"copies", r.sniffer.copies}}));
+  packets(w, r);
+  for (const UnreadableResult& u : r.unreadable) w.line("unreadable", u.words);
+  congestion(w, r.congestion);
+  qps(w, r);
+  answers(w, r);
+  speed(w, r);
+  stages(w, r);
+  cycle_stacks(w, "where the cycles went", r.blocks);
+}
+
+std::string figure_text(double value) {
+  return value == std::floor(value) ? count(static_cast<std::uint64_t>(value)) : fmt::format("{:.3f}", value);
+}
+
+void what_if(SummaryWriter& w, const WhatIfResult& result) {
+  w.heading("against the record");
+  w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", "", "record", "what-if", "ratio"));
+  for (const ComparedFigure& f : result.figures) {
+    const std::string ratio =
+        f.recorded == 0 ? (f.what_if == 0 ? "" : "-") : fmt::format("{:.3f}", f.what_if / f.recorded);
+    w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", f.name, figure_text(f.recorded), figure_text(f.what_if), ratio));
+  }
+}
+
+void program_summary(SummaryWriter& w, const RunResult& r) {
+  std::string command = r.command.empty() ? "rxnic serve" : "rxnic run --";
+  for (const std::string& part : r.command) command += " " + part;
+  w.heading(command);
+  w.line("model", fmt::format("{}, {} NIC{}", r.config, r.nics.size(), r.nics.size() == 1 ? "" : "s"));
+  if (r.what_if) {
+    std::string set;
+    for (const std::string& override : r.overrides) set += " --set " + override;
+    w.line("what if", fmt::format("{} loop,{}{}", r.what_if->loop,
+                                  r.config == r.what_if->config ? "" : " --config " + r.config, set));
+  }
+  for (const ProgramResult& p : r.programs) {
+    w.line("program", fmt::format("{} on NIC {}{}", p.name, p.nic,
+                                  p.clients == 1 ? std::string() : fmt::format(", {} times", count(p.clients))));
+  }
+  for (const std::string& text : r.warnings) w.line("warning", text);
+  if (r.programs.empty()) return;  // nothing has happened
+
+  w.heading("what happened");
+  packets(w, r);
+  w.line("fabric", list(r.fabric));
+  speed(w, r);
+  if (r.one_way_ns.count != 0) w.line("one way", latency_line(r.one_way_ns, "receives, sender's doorbell to CQE"));
+  stages(w, r);
+  for (std::size_t n = 0; n < r.nics.size(); ++n) {
+    const NicResult& nic = r.nics[n];
+    if (r.nics.size() > 1) {
+      w.heading(fmt::format("NIC {}", n));
+      packets(w, nic);
+      latencies(w, nic);
+      if (nic.one_way_ns.count != 0) w.line("one way", latency_line(nic.one_way_ns, "receives"));
+    }
+    if (nic.packets.seen == 0) continue;
+    cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",
+                 nic.blocks);
+  }
+  if (r.what_if) what_if(w, *r.what_if);
+}
+
+}  // namespace
+
+std::string report_summary(const RunResult& r, const SummaryStyle& style) {
+  SummaryWriter w(style);
+  if (r.of_programs()) {
+    program_summary(w, r);
+  } else {
+    capture_summary(w, r);
+  }
+  return w.text();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes the receive path of one NIC, and how long that took, for the report. Times are those of messages:
+//
+//   R1  A receive (a message that completes a receive WQE): from the arrival of its first packet until its CQE is
+//       visible in host memory; and until the CQE is handed over to the DMA engine.
+//       A message that is completed twice, its match with a tag and then its data, is a receive when its data is there;
+//       the completion of its match has a figure of its own. So has a receive that no packet of its own has ended: the
+//       end of its message never came, or a READ has fetched its data (rendezvous). Its time is none of any block.
+//   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
+//   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. One
+//       that comes again counts once more, from its own arrival.
+//   R4  The stages of R1 and R2 are those of the message's last packet, whose arrival is the first stage. A stage is
+//       the wait in front of the block and the time in the block. Together they are the whole time.
+//   R5  The wait begins when the packet leaves the station before, and ends when the block takes it from its input
+//       (model/types/packet.h, R3): a cycle in the link, and what goes before it. All after that is the block's: its
+//       latency, and what it waits for inside, such as a WQE, a translation, or its turn on PCIe.
+//         wire                the message's other packets: no wait
+//         rx_parser           the stay in the packet buffer of the port is wait
+//         transport_checker, tag_match_cam
+//                             a stall behind a packet of the same QP, or a search of the same list, is wait
+//         srq_wqe_fetcher     packets in its pipeline, behind one that waits for a WQE, have been taken
+//         address_translator, dma_engine
+//                             the packet's last segment
+//         cqe_generator       has taken the packet as soon as it looks up the packet's CQ, whose context it may read
+//         host_memory         of a receive, wait: until the last TLP of its CQE's write is started; of a WRITE the
+//                             payload is on its way when the packet leaves the DMA engine: no wait
+//   R6  Payload is counted once: where it is received. A NIC whose requesters are in no simulated NIC (of a capture)
+//       also counts what it sends of READs.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "model/blocks/ack_generator.h"
+#include "model/blocks/ledger.h"
+#include "model/system/histogram.h"
+#include "model/system/payload_history.h"
+#include "model/system/run_result.h"
+#include "model/types/message_times.h"
+
+namespace rxnic {
+
+inline LatencyResult latency_result(const Histogram& h) {
+  return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
+}
+
+// A message at one station, in cycles. (R5)
+struct Stay {
+  bool passed = false;
+  std::uint64_t wait = 0;
+  std::uint64_t block = 0;
+};
+using Stays = std::array<Stay, kStations>;
+// Those of a message that is `visible`, in host memory, in that cycle; of a WRITE that had left no CQE generator.
+Stays stays_of(const MessageTimes& times, Cycle visible);
+
+class Latencies final : public PacketObserver, public ResponseObserver {
+ public:
+  enum class Reads : std::uint8_t { kServed, kReceived };  // which count as payload (R6)
+  explicit Latencies(std::uint64_t period_ps, Reads reads = Reads::kServed) : period_ps_(period_ps), reads_(reads) {}
+  void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
+  void on_answered(Cycle begun, Cycle leaves) override;
+  // A receive completion can be seen in host memory.
+  void on_visible(WcStatus status, const MessageTimes& times, Cycle now);
+  // One that announces a match, whose data is still to come.
+  void on_matched(WcStatus status, const MessageTimes& times, Cycle now);
+
+  std::uint64_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }  // of payload, into or out of host memory
+  void add(const Latencies& other);
+  void collect(NicResult& r) const;
+
+ private:
+  struct Times {
+    Histogram ns;
+    std::uint64_t cycles = 0;
+  };
+  struct Stage {
+    Times stay, wait, block;
+  };
+  struct Figures {
+    Histogram receive, handed_over, match, no_end, write, read;
+    std::array<Stage, kStations> stages;  // by the station that it ends at
+  };
+  Figures& figures() {  // from the first message on: most NICs of a large fabric are idle
+    if (figures_ == nullptr) figures_ = std::make_unique<Figures>();
+    return *figures_;
+  }
+  std::uint64_t ns(Cycle from, Cycle to) const { return ns(to.count - from.count); }
+  std::uint64_t ns(std::uint64_t cycles) const { return cycles * period_ps_ / 1000; }
+  void add_stages(const MessageTimes& times, Cycle visible);
+  void add(Times& to, std::uint64_t cycles) const;
+  StageTimes result_of(const Times& t) const;
+
+  std::uint64_t period_ps_;
+  Reads reads_;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+  PayloadHistory history_;
+  std::unique_ptr<Figures> figures_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/system/simulation.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "model/system/block_counters.h"
+#include "model/system/explanations.h"
+#include "model/system/start_simulation.h"
+
+namespace rxnic {
+
+Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
+      nic("nic0", o.params, memory, engine),
+      source("wire_source", o.params, o.pace, nic.shared, memory, stimulus),
+      sink("wire_sink", o.params, nic.shared, o.frames),
+      host("host", o.params, memory),
+      ready_("ready", 1),
+      setup_(nic, memory) {
+  engine.add(ready_);
+  engine.add(source);
+  engine.add(sink);
+  engine.add(host);
+  source.wire.bind(nic.wire_in);
+  source.requests.bind(nic.requests);
+  source.commands.bind(nic.command_queue);
+  source.replies.bind(nic.command_replies);
+  sink.wire.bind(nic.wire_out);
+  host.landed.bind(nic.landed);
+  host.receive_events.bind(nic.receive_events);
+  host.completion_events.bind(nic.completion_events);
+  host.page_requests.bind(nic.page_requests);
+  host.receive_doorbells.bind(nic.receive_doorbells);
+  host.completion_doorbells.bind(nic.completion_doorbells);
+  host.tag_operations.bind(nic.tag_operations);
+  host.ready.bind(ready_);
+  source.host_ready.bind(ready_);
+  host.set_observer(o.cqes);
+  if (o.latencies == nullptr) return;
+  nic.shared.ledger.set_observer(o.latencies);
+  nic.ack_generator.set_observer(o.latencies);
+  nic.cqe_generator.set_observer(&host.written());
+  host.set_latencies(o.latencies);
+}
+
+void Simulation::create_cq(const CqContext& cq) {
+  setup_.create_cq(cq);
+  host.add_cq(cq);
+}
+
+void Simulation::create_qp(const QpContext& qp) {
+  if (setup_.create_qp(qp)) return;
+  const std::uint32_t left = nic.transport_checker.resources_left();
+  if (left < qp.max_dest_rd_atomic) {
+    throw std::invalid_argument(
+        fmt::format("transport_checker.responder_resources: found {} that no QP has reserved; expected {} for QP {:#x}",
+                    left, qp.max_dest_rd_atomic, raw(qp.qpn)));
+  }
+  throw std::invalid_argument(
+      fmt::format("requester.send_queues: found {} QPs; expected room for QP {:#x}, too", nic.limits.qps, raw(qp.qpn)));
+}
+
+WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after) {
+  params.id = setup_.create_queue(params.queue);
+  if (params.id == kNoWq) {
+    throw std::invalid_argument(fmt::format(
+        "device.max_srqs, tag_match_cam.lists: found as many as there may be; expected room for {}SRQ {:#x}, too",
+        params.queue.tag_matching ? "TM " : "", params.queue.number));
+  }
+  host.add_queue(params, hold_after);
+  return params.id;
+}
+
+void Simulation::run() { start_simulation(); }
+
+std::uint64_t Simulation::state_hash() {
+  StateHash h;
+  h.mix(engine.state_hash());
+  h.mix(memory.digest());
+  return h.value();
+}
+
+void Simulation::collect(RunResult& r) {
+  engine.settle();
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+  r.packets = nic.shared.ledger.counters();
+  r.cqes = host.counters().cqes;
+  r.error_cqes = host.counters().error_cqes;
+  r.answers_sent = sink.frames();
+  const char* const events[] = {"completion",       "cq_error",         "qp_fatal",
+                                "qp_access_error",  "qp_request_error", "qp_last_wqe_reached",
+                                "srq_limit_reached"};
+  for (std::size_t i = 0; i < std::size(events); ++i) r.events.emplace_back(events[i], host.counters().events[i]);
+  for (Block* block : nic.blocks()) r.blocks.push_back({block->basename(), block->account(), {}});
+  collect_counters(nic, r);
+  r.state_hash = state_hash();
+  explain_tag_searches(r);
+}
+
+}  // namespace rxnic

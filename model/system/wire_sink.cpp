@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/system/wire_sink.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace rxnic {
+
+WireSink::WireSink(const sc_core::sc_module_name& name, const Params& params, NicShared& shared,
+                   FrameObserver* observer)
+    : Block(name),
+      period_ps_(params.nic.clock_period_ps),
+      fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
+      ps_per_byte_(8000.0 / params.nic.link_gbps),
+      shared_(shared),
+      observer_(observer) {}
+
+Cycle WireSink::step(Cycle now) {
+  const double now_ps = static_cast<double>(now.count * period_ps_);
+  bool sent = false;
+  while (line_free_ps_ <= now_ps && wire.can_pop(now)) {
+    const PacketHandle h = wire.pop(now).buffer;
+    const Packet& p = shared_.packets[h];
+    line_free_ps_ = std::max(line_free_ps_, now_ps) + static_cast<double>(p.frame_bytes + fixed_bytes_) * ps_per_byte_;
+    const auto left_ps = static_cast<std::uint64_t>(std::llround(line_free_ps_));
+    if (observer_ != nullptr) observer_->on_frame(p, left_ps);
+    digest_.mix(now.count);
+    digest_.mix(p.frame_bytes);
+    // The frame ends with its ICRC, which stands for the rest of it.
+    std::uint64_t end = 0;
+    std::memcpy(&end, p.frame.data() + p.frame_bytes - sizeof end, sizeof end);
+    digest_.mix(end);
+    shared_.packets.release(h);
+    ++frames_;
+    sent = true;
+  }
+  const Cycle free{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
+  if (free > now) return rest(now, Activity::kBusy, free, Activity::kStarved, wire.empty() ? kNever : free);
+  return rest(now, sent ? Activity::kBusy : Activity::kStarved, sent ? now + 1 : kNever);
+}
+
+void WireSink::hash(StateHash& h) const {
+  h.mix(frames_);
+  h.mix(digest_.value());
+}
+
+}  // namespace rxnic
