@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/system/host_side.h"
+
+#include <stdexcept>
+
+namespace rxnic {
+
+HostSide::HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic& nic)
+    : Block(name), setup(nic, memory), command(memory), sends_(nic.requester != nullptr) {
+  landed.bind(nic.landed);
+  receive_events.bind(nic.receive_events);
+  completion_events.bind(nic.completion_events);
+  send_events.bind(nic.send_events);
+  page_requests.bind(nic.page_requests);
+  replies.bind(nic.command_replies);
+  commands.bind(nic.command_queue);
+  send_doorbells.bind(nic.send_doorbells);
+  receive_doorbells.bind(nic.receive_doorbells);
+  completion_doorbells.bind(nic.completion_doorbells);
+  page_replies.bind(nic.page_replies);
+  tag_operations.bind(nic.tag_operations);
+}
+
+void HostSide::ring(const Doorbell& doorbell) {
+  if (doorbell.kind == DoorbellKind::kSend && !sends_) {
+    throw std::invalid_argument("doorbell: found one of a send queue; expected a NIC with a requester");
+  }
+  doorbells_.push_back(doorbell);
+  wake();
+}
+
+void HostSide::operate(const TagOperation& operation) {
+  operations_.push_back(operation);
+  wake();
+}
+
+void HostSide::give(Ticket ticket, ReplyHandler then) {
+  given_[ticket] = std::move(then);
+  wake();
+}
+
+Out<Doorbell>& HostSide::board_of(DoorbellKind kind) {
+  switch (kind) {
+    case DoorbellKind::kReceive:
+    case DoorbellKind::kSrqLimit:
+      return receive_doorbells;
+    case DoorbellKind::kCqConsumer:
+    case DoorbellKind::kCqArm:
+      return completion_doorbells;
+    case DoorbellKind::kSend:
+      return send_doorbells;
+    case DoorbellKind::kPageReply:
+      return page_replies;
+  }
+  return receive_doorbells;
+}
+
+// (1) what the NIC has to say, (2) replies and commands, (3) doorbells and tag operations
+Cycle HostSide::step(Cycle now) {
+  for (In<Event>* in : {&receive_events, &completion_events, &send_events, &page_requests}) {
+    while (in->can_pop(now)) {
+      const Event event = in->pop(now);
+      ++events_;
+      if (event_) event_(event);
+    }
+  }
+  while (landed.can_pop(now)) {
+    const HostNotice notice = landed.pop(now);
+    completions_ += notice.completions;
+    if (completion_) completion_(notice);
+  }
+  if (command.take(replies, now)) {
+    for (auto at = given_.begin(); at != given_.end();) {
+      if (!command.done(at->first)) {
+        ++at;
+        continue;
+      }
+      const CommandReply reply = command.collect(at->first);
+      const ReplyHandler then = std::move(at->second);
+      at = given_.erase(at);
+      if (then) then(reply);
+    }
+  }
+  command.deliver(commands, now);
+  while (!doorbells_.empty() && board_of(doorbells_.front().kind).can_push(now)) {
+    board_of(doorbells_.front().kind).push(now, doorbells_.front());
+    doorbells_.pop_front();
+  }
+  while (!operations_.empty() && tag_operations.can_push(now)) {
+    tag_operations.push(now, operations_.front());
+    operations_.pop_front();
+  }
+  const bool waits = !doorbells_.empty() || !operations_.empty() || command.waiting() > 0;
+  return rest(now, waits ? Activity::kBlocked : Activity::kStarved, waits ? now + 1 : kNever);
+}
+
+}  // namespace rxnic

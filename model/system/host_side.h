@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A NIC's host for a program that embeds the model: doorbells and commands to the NIC, notices of completions, events
+// and replies from it. Memory is the HostMemory that the NIC was given.
+//
+//   R1  Doorbells, tag operations and commands reach the NIC in the order of the calls, as there is room for them.
+//   R2  Objects that exist before the first cycle are made with `setup`, in no time; later ones by commands.
+//   R3  Handlers are called within a cycle of the model: they may call anything here, and must not wait.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+
+#include "model/engine/link.h"
+#include "model/nic/command_queue.h"
+#include "model/nic/nic.h"
+#include "model/nic/nic_setup.h"
+
+namespace rxnic {
+
+class HostSide final : public Block {
+ public:
+  using CompletionHandler = std::function<void(const HostNotice& landed)>;
+  using EventHandler = std::function<void(const Event& event)>;
+  using ReplyHandler = std::function<void(const CommandReply& reply)>;
+
+  HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic& nic);
+
+  NicSetup setup;        // (R2)
+  CommandQueue command;  // gives tickets, for give()
+
+  // A posted write to the doorbell page. Throws std::invalid_argument: a send doorbell of a NIC without requester.
+  void ring(const Doorbell& doorbell);
+  void operate(const TagOperation& operation);
+  // Sends the command of this ticket; `then` gets its reply.
+  void give(Ticket ticket, ReplyHandler then = {});
+  // CQEs of a CQ have become visible in host memory.
+  void on_completion(CompletionHandler handler) { completion_ = std::move(handler); }
+  // An SRQ's limit, a CQ's or a QP's event, a page request.
+  void on_event(EventHandler handler) { event_ = std::move(handler); }
+
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override { h.mix(completions_), h.mix(events_); }
+  std::uint64_t completions() const { return completions_; }
+  std::uint64_t events() const { return events_; }
+
+  In<HostNotice> landed{"landed"};
+  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
+      page_requests{"page_requests"};
+  In<CommandReply> replies{"replies"};
+  Out<DriverCommand> commands{"commands"};
+  Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
+      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
+  Out<TagOperation> tag_operations{"tag_operations"};
+
+ private:
+  Out<Doorbell>& board_of(DoorbellKind kind);
+
+  const bool sends_;
+  CompletionHandler completion_;
+  EventHandler event_;
+  std::deque<Doorbell> doorbells_;
+  std::deque<TagOperation> operations_;
+  std::map<Ticket, ReplyHandler> given_;
+  std::uint64_t completions_ = 0, events_ = 0;
+};
+
+}  // namespace rxnic

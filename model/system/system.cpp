@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/system/system.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "model/system/block_counters.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kMostNics = 64;  // of a fabric, too
+
+std::string named(const char* what, std::uint32_t n) { return what + std::to_string(n); }
+
+}  // namespace
+
+// The tables of a NIC, and the memory that it shares with the rest of the program. (R1)
+class System::Memory final : public HostMemory {
+ public:
+  explicit Memory(HostMemory& shared) : shared_(shared) {}
+  bool read(BusAddress from, std::span<std::uint8_t> to) override {
+    if (!is_table(from)) return shared_.read(from, to);
+    traffic.read_bytes += to.size();
+    return tables_.read(from, to);
+  }
+  bool write(BusAddress to, std::span<const std::uint8_t> from) override {
+    if (!is_table(to)) return shared_.write(to, from);
+    traffic.written_bytes += from.size();
+    return tables_.write(to, from);
+  }
+  void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override {
+    if (is_table(from)) {
+      ok = read(from, to);
+    } else {
+      shared_.read_later(from, to, ok);
+    }
+  }
+  void settle() override { shared_.settle(); }
+  bool gone(BusAddress from) const override { return !is_table(from) && shared_.gone(from); }
+  std::uint64_t digest() const { return tables_.digest(); }
+  TableTraffic traffic;
+
+ private:
+  static bool is_table(BusAddress at) { return raw(at) >> 62 != 0; }  // model/types/context.h, icm
+  LocalMemory tables_;
+  HostMemory& shared_;
+};
+
+struct System::Station {
+  Station(const SystemOptions& o, std::uint32_t n, Engine& engine, HostMemory& shared)
+      : memory(shared),
+        nic(named("nic", n).c_str(), o.each.empty() ? o.params : o.each[n], memory, engine, {o.requester}),
+        host(named("host", n).c_str(), memory, nic) {
+    engine.add(host);
+    if (o.fabric) return;
+    wire = std::make_unique<WirePort>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared);
+    wire->to_nic.bind(nic.wire_in);
+    wire->responses.bind(nic.wire_out);
+    if (o.requester) wire->requests.bind(nic.requests_out);
+    engine.add(*wire);
+  }
+  Memory memory;
+  Nic nic;
+  HostSide host;
+  std::unique_ptr<WirePort> wire;
+};
+
+System::System(const sc_core::sc_module_name& name, const SystemOptions& o, HostMemory& memory)
+    : sc_module(name), engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}) {
+  if (o.nics == 0 || o.nics > kMostNics) {
+    throw std::invalid_argument(fmt::format("nics: found {}; expected 1 to {}", o.nics, kMostNics));
+  }
+  if (!o.each.empty() && o.each.size() != o.nics) {
+    throw std::invalid_argument(fmt::format("each: found {} configurations; expected {}", o.each.size(), o.nics));
+  }
+  for (const Params& params : o.each) {
+    if (params.nic.clock_period_ps != o.params.nic.clock_period_ps) {  // (R3)
+      throw std::invalid_argument(fmt::format("nic.clock_period_ps: found {}; expected {}, as of the system",
+                                              params.nic.clock_period_ps, o.params.nic.clock_period_ps));
+    }
+  }
+  for (std::uint32_t n = 0; n < o.nics; ++n) {
+    stations_.push_back(std::make_unique<Station>(o, n, engine, memory));
+  }
+  if (o.fabric) fabric_ = std::make_unique<Fabric>("fabric", o.params, engine, o.nics);
+}
+
+System::~System() = default;
+
+System::Station& System::station(std::uint32_t n) {
+  if (n < stations_.size()) return *stations_[n];
+  throw std::out_of_range(fmt::format("NIC: found {}; expected 0 to {}", n, stations_.size() - 1));
+}
+
+Nic& System::nic(std::uint32_t n) { return station(n).nic; }
+HostSide& System::host(std::uint32_t n) { return station(n).host; }
+
+const TableTraffic& System::tables(std::uint32_t n) { return station(n).memory.traffic; }
+
+WirePort& System::wire(std::uint32_t n) {
+  if (station(n).wire == nullptr) throw std::logic_error("wire: found a fabric; expected SystemOptions without one");
+  return *station(n).wire;
+}
+
+void System::attach(std::uint32_t n, const PortAddress& address) {
+  if (fabric_ == nullptr) throw std::logic_error("attach: found no fabric; expected SystemOptions with one");
+  fabric_->attach(station(n).nic, address);
+}
+
+RunResult System::result() {
+  engine.settle();
+  RunResult r;
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+  StateHash h;
+  h.mix(engine.state_hash());
+  for (const auto& s : stations_) {
+    NicResult& one = r.nics.emplace_back();
+    one.packets = s->nic.shared.ledger.counters();
+    one.cqes = s->nic.cqe_generator.counters().cqes;
+    one.error_cqes = s->nic.cqe_generator.counters().error_cqes;
+    one.events = {{"completion", s->nic.cqe_generator.counters().completion_events},
+                  {"srq_limit_reached", s->nic.srq_wqe_fetcher.counters().limit_events},
+                  {"cq_error", s->nic.cqe_generator.counters().overruns}};
+    for (Block* block : s->nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
+    collect_counters(s->nic, one);
+    h.mix(s->memory.digest());
+  }
+  r.state_hash = h.value();
+  return r;
+}
+
+}  // namespace rxnic
