@@ -64,8 +64,10 @@ always_comb begin : make_cqe
 end
 
 // What happens to it. A session is written at most once: before a CQE that does not join it, or with its last one.
+// Without back-pressure each CQE is the last one.
 logic open_here_6, usable_6, discards_6, overruns_6, compressible_6, joins_title_6, ends_before_6, fills_6, joins_6;
 logic plain_6, session_6, kills_6;
+logic pressed_q, pressed_6;  // of the last packet that was taken; of this one
 logic [6:0] limit_6, open_count_6, held_count_6, written_6;
 logic [511:0] title_6;
 logic [MaxHeld*64-1:0] minis_6, joined_minis_6;
@@ -86,10 +88,11 @@ always_comb begin : session
   same_6 = cqe_6 ^ titles_q[line_6];
   same_6[8*8+:64] = '0;   // wqe_index, byte_count
   same_6[40*8+:64] = '0;  // timestamp
-  joins_title_6 = same_6 == '0;
+  joins_title_6 = same_6 == '0 && open_count_6 < limit_6;
   usable_6 = takes && p.completes && looks_6 && here_6 && !found_6.closed;
   discards_6 = takes && p.completes && !usable_6;
   compressible_6 = limit_6 > 7'd1 && success_6;
+  pressed_6 = p.pressed || write_waits;
   ends_before_6 = usable_6 && open_here_6 && !(compressible_6 && joins_title_6);
   held_count_6 = ends_before_6 ? '0 : open_count_6;
   session_end_6 = now_i + 64'(CompressionTimeoutCycles);
@@ -100,9 +103,9 @@ always_comb begin : room_for_it
   room_6 = before_6.ignore_overrun || before_6.producer - before_6.consumer + 32'(next_slots_6) <= before_6.slots;
   overruns_6 = usable_6 && (before_6.dead || !room_6);
   kills_6 = overruns_6 && !before_6.dead;
-  plain_6 = usable_6 && !overruns_6 && !compressible_6;
-  fills_6 = usable_6 && !overruns_6 && compressible_6 && held_count_6 + 7'd1 == limit_6;
-  joins_6 = usable_6 && !overruns_6 && compressible_6;
+  joins_6 = usable_6 && !overruns_6 && compressible_6 && (pressed_6 || held_count_6 != '0);
+  plain_6 = usable_6 && !overruns_6 && !joins_6;
+  fills_6 = joins_6 && (held_count_6 + 7'd1 == limit_6 || !pressed_6);
   session_6 = ends_before_6 || fills_6;
 end
 always_comb begin : session_at_hand
@@ -153,6 +156,10 @@ always_comb begin : record_of_packet
   if (joins_6 && !fills_6) open_6[line_6] = 1'b1;
 end
 
+always_ff @(posedge clk_i or negedge rst_ni) begin : pressure_state
+  if (!rst_ni) pressed_q <= 1'b0;
+  else if (takes) pressed_q <= p.pressed;
+end
 always_ff @(posedge clk_i or negedge rst_ni) begin : srq_state
   if (!rst_ni) begin
     srq_valid_q <= Queues'(0);

@@ -11,6 +11,7 @@ logic [31:0] behind_q, behind_1, passed_q, made_q, left_count_0, unseen_1;
 rxnic_link_pkg::cq_reply_t reply_q, reply_1;
 rxnic_link_pkg::cq_command_t command;
 logic resizes_1, fits_1;
+logic [3:0] held_slots_1;
 line_t placed_1;
 logic [AgeBits-1:0] place_way_1;
 
@@ -64,7 +65,8 @@ always_comb begin : command_step
   // The record
   cq_1 = found_1;
   unseen_1 = found_1.producer - command.consumer;
-  fits_1 = unseen_1 <= (command.slots < found_1.slots ? command.slots : found_1.slots);
+  held_slots_1 = open_q[line_1] ? block_slots(helds_q[line_1]) : '0;
+  fits_1 = 33'(unseen_1) + 33'(held_slots_1) <= {1'b0, command.slots < found_1.slots ? command.slots : found_1.slots};
   if (places_1) begin
     cq_1 = '0;
     cq_1.base = command.base;
@@ -206,6 +208,7 @@ logic [6:0]          helds_q [CqContexts];
 logic [63:0]         ends_q [CqContexts];
 // verilator coverage_on
 logic [63:0] session_bound_q, session_bound_4, first_end;
+logic unpressed_4;  // nothing holds the path to host memory up
 logic session_due, ends_4, raised_4, raises_4, added_4, adds_4, moved_4, moves_4, solicited_4;
 logic [3:0] slots_4;
 rxnic_link_pkg::stored_cq_t produced_4;
@@ -214,14 +217,15 @@ always_comb begin : find_session
   first_end = Never;
   line_4 = '0;
   session_bound_4 = session_bound_q;
-  if (Compression != 0 && session_bound_q <= now_i) begin
+  unpressed_4 = !pressed_q && !write_waits;
+  if (Compression != 0 && (session_bound_q <= now_i || unpressed_4)) begin
     for (int unsigned n = 0; n < CqContexts; n++) begin
       if (open_1[n] && ends_q[n] < first_end) begin
         first_end = ends_q[n];
         line_4 = LineBits'(n);
       end
     end
-    session_due = first_end <= now_i;
+    session_due = first_end <= now_i || (unpressed_4 && first_end != Never);
     session_bound_4 = first_end;
   end
 end

@@ -17,7 +17,7 @@ logic [BlockBits-1:0] blocks_q [WriteDepth];
 // verilator coverage_on
 logic [WritePlaceBits-1:0] first_write_q;
 logic [WriteCountBits-1:0] write_count_q, write_count_0, write_count_4, write_count_6, write_room_0, write_room_4;
-logic write_is_due, write_leaves, wraps_4, wraps_6;
+logic write_is_due, write_leaves, write_waits, wraps_4, wraps_6;
 logic [3:0] run_4, run_6;
 logic [63:0] address_4, address_6, address_6b;
 logic [31:0] bytes_4, bytes_6, bytes_6b, start_4, start_6;
@@ -72,6 +72,7 @@ always_comb begin : leave
   write_is_due = write_count_q != '0 && write_due <= now_i;
   dma_valid_o = write_is_due;
   write_leaves = write_is_due && dma_ready_i;
+  write_waits = write_is_due && !dma_ready_i;
   write_request = '0;
   write_request.kind = rxnic_link_pkg::DmaKindWrite;
   write_request.notify = write_notify;

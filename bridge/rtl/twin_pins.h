@@ -50,6 +50,11 @@ class TwinPins {
     put(words, word);
     twin_->eval();
   }
+  void set_room(std::string_view output, bool room) {
+    const TwinSignal& ready = port(output).ready;
+    std::memset(ready.at, room ? 0xff : 0, ready.bytes);
+    twin_->eval();
+  }
   bool valid(std::string_view output) { return (*static_cast<const std::uint8_t*>(port(output).valid.at) & 1) != 0; }
   bool ready(std::string_view input) { return (*static_cast<const std::uint8_t*>(port(input).ready.at) & 1) != 0; }
   template <Described T>

@@ -144,14 +144,9 @@ std::uint32_t CqeGenerator::event_room() const { return params_.event_depth - he
 
 // True when there is no room for a write or packet that is due.
 bool CqeGenerator::send_due(Cycle now) {  // (R1)
-  bool blocked = false;
-  if (writes_.ready(now)) {
-    if (dma.can_push(now)) {
-      dma.push(now, leave(writes_.pop(), now));
-    } else {
-      blocked = true;
-    }
-  }
+  write_waits_ = writes_.ready(now) && !dma.can_push(now);
+  bool blocked = write_waits_;
+  if (writes_.ready(now) && !write_waits_) dma.push(now, leave(writes_.pop(), now));
   if (pipeline_.ready(now) && !writes_.ready(now)) {
     if (out.can_push(now)) {
       shared_.stamp(pipeline_.front().buffer, Station::kCqeGenerator, now);
@@ -183,7 +178,7 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
       !failed_list_.empty() || again_) {
     next = now + 1;
   }
-  next = earliest(next, latest(cqs_.sessions().first_ends(), now + 1));
+  next = session_is_due(now) ? now + 1 : earliest(next, latest(cqs_.sessions().first_ends(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
   if (!queue_.empty() && !stalled && !waiting_) next = earliest(next, latest(next_accept_, now + 1));
   if (waiting_ ? !queue_.full() : queue_.empty() && !stalled) {
@@ -210,9 +205,15 @@ void CqeGenerator::ring_doorbell(Cycle now) {
   check_event(*cq, now);
 }
 
+// (R5) The first one: by its timeout, or because nothing holds the path to host memory up.
+bool CqeGenerator::session_is_due(Cycle now) const {
+  const SessionList& open = cqs_.sessions();
+  return open.first_ends() <= now || (!open.empty() && !pressed_ && !write_waits_);
+}
+
 void CqeGenerator::run_timers(Cycle now) {
   const bool room = writes_.room() >= kWritesOfPacket && event_room() > 0;
-  if (cqs_.sessions().first_ends() <= now && room) write_session(cqs_[cqs_.sessions().first()], now);  // (R5)
+  if (session_is_due(now) && room) write_session(cqs_[cqs_.sessions().first()], now);
   if (now >= next_moderation_) run_moderation(now);
 }
 
@@ -226,6 +227,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   const bool queued = !queue_.empty();
   CompletionRequest p = queued ? queue_.front() : *in.peek(now);
   ++counters_.packets;
+  pressed_ = p.pressed;
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
@@ -279,20 +281,22 @@ void CqeGenerator::complete_wqe(CompletionRequest& p, Cq* found, Cycle now) {
   Cq& cq = *found;
   const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
   const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
-  if (cq.held() > 0 && !(compressible && cq.session->block.joins(cqe))) write_session(cq, now);  // (R5)
+  const bool joins = compressible && cq.held() > 0 && cq.held() < cq.session_limit && cq.session->block.joins(cqe);
+  if (cq.held() > 0 && !joins) write_session(cq, now);  // (R5)
   if (cq.record().dead || !cq.queue.has_room(block_slots(cq.held() + 1))) {
     overrun(cq, p, now);
     return;
   }
   counters_.error_cqes += cqe.status != WcStatus::kSuccess;
-  if (!compressible) {
+  const bool pressed = p.pressed || write_waits_;
+  if (!compressible || (!pressed && cq.held() == 0)) {
     write_cqe(cq, cqe, p, now);
     return;
   }
   CqState::Session& session = cq.open_session();
   if (observer_ != nullptr) session.times[session.block.count()] = times_of(p);
   session.block.add(cqe);
-  if (cq.held() == cq.session_limit) {
+  if (cq.held() == cq.session_limit || !pressed) {
     write_session(cq, now);
   } else {
     cqs_.grew(cq, now + params_.compression_timeout_cycles);
@@ -331,6 +335,7 @@ void CqeGenerator::hash(StateHash& h) const {
   }
   h.mix(cache.reading());
   h.mix(next_accept_.count);
+  h.mix(pressed_);
   h.mix(queue_.size());
   h.mix(writes_.size() + pipeline_.size() + held_events_.size() + events_.size() + flush_list_.size() +
         failed_list_.size());

@@ -10,9 +10,13 @@
 //       behind their writes: it leaves event_latency_cycles after the last of them has landed in host memory. When all
 //       have landed already, an event that falls due in cycle d leaves in cycle d + latency_cycles +
 //       event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing is not reported.
-//   R5  Compression, when both the parameter and the CQ ask for it: a session ends before a completion that does not
-//       join it, at compression_max completions, and compression_timeout_cycles after the last one that joined: one a
-//       cycle, the one that is due first before the others. Events count completions when they are written.
+//   R5  Compression, when both the parameter and the CQ ask for it, while the path to host memory is under
+//       back-pressure: in a cycle in which a CQE's write is due and finds no room in `dma`, and while the last packet
+//       that was taken is `pressed` (dma_engine.h R15). A completion that comes then begins a session, or joins one.
+//       Any other is written at once, with the session that it joins. A session ends before a completion that does not
+//       join it, at compression_max completions, compression_timeout_cycles after the last one that joined, and without
+//       back-pressure: one a cycle, the one that is due first before the others. Events count completions when they are
+//       written.
 //   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
 //       QP's receive queue, and, when no completion reports the error, raises one kQpRequestError (NAK 0x61),
 //       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester (RC, XRC) that is in error and not
@@ -29,7 +33,8 @@
 //       command, a doorbell, a failure, a session, a moderated event, a flush request, the next packet; last one DMA
 //       request for a context. No packet is looked at in the cycle in which a failure is taken.
 //   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
-//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
+//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h); what was not
+//       polled and what its session holds must have room in it.
 //   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
 //       moderated event whose CQ's context is not here starts a read of it in the cycle in which it is looked at
 //       (`context_dma` in that cycle), and goes on in the cycle in which the context comes. Those behind it wait, in
@@ -197,6 +202,7 @@ class CqeGenerator final : public Block {
   void settle_wqe(CompletionRequest& p);
   void take(Cq* cq, Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
+  bool session_is_due(Cycle now) const;
 
   void complete_wqe(CompletionRequest& p, Cq* found, Cycle now);
   void overrun(Cq& cq, CompletionRequest& p, Cycle now);
@@ -237,8 +243,10 @@ class CqeGenerator final : public Block {
   DelayLine<CqeBlock> writes_;
   DelayLine<AckRequest> pipeline_;
   bool writes_in_step_;  // each write leaves in a cycle of its own, latency_cycles after its packet, if not blocked
-  Cycle last_leaves_{};  // of packets that were sent at once
-  Cycle last_write_{};   // of writes that were sent at once
+  bool write_waits_ = false;          // one that is due found no room in this cycle (R5)
+  bool pressed_ = false;              // the last packet that was taken (R5)
+  Cycle last_leaves_{};               // of packets that were sent at once
+  Cycle last_write_{};                // of writes that were sent at once
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   std::vector<ModerationTimer> moderated_;  // CQs with an event due later

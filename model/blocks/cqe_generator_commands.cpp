@@ -94,7 +94,8 @@ void CqeGenerator::change(Cq& cq, const CqCommand& command) {
     return;
   }
   CqContext c = cq.queue.context();
-  command_reply_.fits = cq.queue.producer() - command.consumer <= std::min(command.slots, c.slots);
+  const std::uint64_t unseen = cq.queue.producer() - command.consumer;
+  command_reply_.fits = unseen + block_slots(cq.held()) <= std::min(command.slots, c.slots);
   if (!command_reply_.fits) return;
   wait_for_writes();
   c.base = command.base;

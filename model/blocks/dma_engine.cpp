@@ -55,6 +55,10 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 
+void DmaEngine::end_of_elaboration() {
+  if (payload.bound()) last_place_ = std::max(payload[0]->capacity(), 2u) - 2;
+}
+
 Cycle DmaEngine::step(Cycle now) {
   // (1) read completions, landed writes and packets that have left are passed on, and what the host writes
   if (due_ <= now) give_back(now);
@@ -144,6 +148,7 @@ bool DmaEngine::take_payload(Cycle now) {
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
   if (!has_writing_ && writing_.last) {
+    if (!writing_begun_) note_busy_link(now);
     leave(writing_, latest(payload_done_at_, now + 1), now);
     payload_lands_ = {};
     payload_done_at_ = {};
@@ -151,8 +156,10 @@ bool DmaEngine::take_payload(Cycle now) {
   return !has_writing_;
 }
 
-// The last byte of the packet has left by cycle `due`. One packet leaves in a cycle. (R3)
-void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
+// The last byte of the packet has left by cycle `due`. One packet leaves in a cycle. (R3, R15)
+void DmaEngine::leave(CompletionRequest& p, Cycle due, Cycle now) {
+  p.pressed = held_up_ && payload.peek(now, last_place_) != nullptr;
+  held_up_ = writing_begun_ = false;
   const bool has_frame = p.buffer != kNoPacket;
   const Cycle leaves = latest(latest(due, last_leaves_ + 1), has_frame ? shared_.packets[p.buffer].complete : Cycle{});
   if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {

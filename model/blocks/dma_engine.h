@@ -54,6 +54,10 @@
 //       that takes its turn when the read's data is complete (atomic_operations = read_write); it is completed when the
 //       write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes between. With `pcie` it is
 //       one AtomicOp, as a swap (ATOMIC WRITE) always is.
+//   R15 A packet is `pressed` when the path to host memory is under back-pressure: it waited for the link up or for
+//       credit, that is, when its first TLP starts, or it is taken without bytes, the link has been busy in the cycle
+//       before, or one of its TLPs has lacked credit; and in the cycle of its last one, `payload` holds as many
+//       segments as it can, but for one. So packets that are not pressed follow one that is.
 #pragma once
 
 #include <array>
@@ -120,6 +124,9 @@ class DmaEngine final : public Block {
   Out<CommandReply> replied{"replied"};
   In<DmaFence> fences{"fences"};
   Out<StepDone> fenced{"fenced"};
+
+ protected:
+  void end_of_elaboration() override;
 
  private:
   // Requesters in the order of their turns: the clients, then the two packet streams, then events.
@@ -197,7 +204,8 @@ class DmaEngine final : public Block {
   bool follows_all(HostWrite kind) const;
   bool take_payload(Cycle now);
   bool take_gather(Cycle now);
-  void leave(const CompletionRequest& p, Cycle due, Cycle now);
+  void note_busy_link(Cycle now) { held_up_ |= up_.free().ceiling() >= now; }
+  void leave(CompletionRequest& p, Cycle due, Cycle now);
   bool start_one(Cycle now);
   bool start_client(Cycle now, std::size_t client);
   bool start_write_back(Cycle now);
@@ -211,7 +219,7 @@ class DmaEngine final : public Block {
   Cycle access_device(Cycle now, std::uint32_t bytes);
   bool start_device_request(Cycle now, std::size_t client, const DmaRequest& r);
   std::span<const std::uint8_t> bytes_of(const SegmentWrite& s) const;
-  void end_segment(const SegmentWrite& s, Cycle now);
+  void end_segment(SegmentWrite& s, Cycle now);
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
   Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
@@ -257,7 +265,10 @@ class DmaEngine final : public Block {
   std::array<Progress, kRequesters> progress_;
   SegmentWrite writing_;  // the segment at hand
   bool has_writing_ = false;
-  bool swallows_ = false;  // discards the remaining segments of a packet that failed
+  bool writing_begun_ = false;    // a TLP of its packet has started
+  bool held_up_ = false;          // its packet waited for the link or for credit (R15)
+  std::uint32_t last_place_ = 0;  // of `payload`, but for one
+  bool swallows_ = false;         // discards the remaining segments of a packet that failed
   GatherRead gathering_;
   bool has_gathering_ = false;
   std::uint8_t gather_syndrome_ = 0;                   // of the response at hand

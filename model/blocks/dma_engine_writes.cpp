@@ -45,7 +45,12 @@ bool DmaEngine::start_payload(Cycle now) {
   }
   const BusAddress at = s.address + done.bytes;
   const std::uint32_t bytes = std::min(s.bytes - done.bytes, write_tlp_room(params_, raw(at)));
-  if (!has_credit(now, kPayload, bytes)) return false;
+  if (!has_credit(now, kPayload, bytes)) {
+    held_up_ = true;
+    return false;
+  }
+  if (!writing_begun_) note_busy_link(now);
+  writing_begun_ = true;
   const Sent sent = send_write(now, bytes, params_.relaxed_ordering);
   payload_lands_ = std::max(payload_lands_, sent.lands);
   if (done.bytes == 0 && !memory_.write(s.address, bytes_of(s))) {  // (R8)
@@ -64,7 +69,7 @@ bool DmaEngine::start_payload(Cycle now) {
   return true;
 }
 
-void DmaEngine::end_segment(const SegmentWrite& s, Cycle now) {
+void DmaEngine::end_segment(SegmentWrite& s, Cycle now) {
   has_writing_ = false;
   if (!s.last) return;
   shared_.stamp(s.buffer, Station::kHostMemory, payload_lands_.ceiling());

@@ -75,6 +75,9 @@ module cqe_generator_checker #(
   input logic                                ends_before_6,
   input logic                                fills_6,
   input logic                                joins_6,
+  input logic                                pressed_6,
+  input logic                                unpressed_4,
+  input logic                                may_end_4,      // there is a session, and room
   input logic                                wraps_6,
   input logic                                ends_4,
   input logic                                goes_2,
@@ -144,6 +147,8 @@ module cqe_generator_checker #(
   `RXNIC_ASSERT(r4_events, event_count <= EventDepth)
   // R5
   `RXNIC_ASSERT(r5_one_session_a_packet, !(ends_before_6 && fills_6))
+  `RXNIC_ASSERT(r5_held_by_pressure, joins_6 && !fills_6 |-> pressed_6)
+  `RXNIC_ASSERT(r5_ends_without_pressure, unpressed_4 && may_end_4 |-> ends_4)
   `RXNIC_ASSERT(r5_only_when_compressing, session_6 || joins_6 || ends_4 |-> Compression != 0)
   // R6
   `RXNIC_ASSERT(r6_written_once, flushes_6 || last_wqe_6 |-> !fails_qp_3 && context_write_valid_o)
@@ -236,7 +241,10 @@ module cqe_generator_checker #(
     `RXNIC_COVER(r5_full, fills_6)
     `RXNIC_COVER(r5_ends_before_a_session, ends_before_6 && joins_6)
     `RXNIC_COVER(r5_ends_before_a_plain_one, ends_before_6 && plain_6)
-    `RXNIC_COVER(r5_timeout, ends_4)
+    `RXNIC_COVER(r5_timeout, ends_4 && !unpressed_4)
+    `RXNIC_COVER(r5_pressure_ends, ends_4 && unpressed_4)
+    `RXNIC_COVER(r5_last_without_pressure, fills_6 && !pressed_6)
+    `RXNIC_COVER(r5_at_once, plain_6 && !pressed_6)
     `RXNIC_COVER(r5_wraps, session_6 && wraps_6)
     `RXNIC_COVER(r5_closed_in_a_session, closes_1 && in_session_1)
     `RXNIC_COVER(r5_resized_in_a_session, resizes_1 && fits_1 && in_session_1)
@@ -271,5 +279,6 @@ bind cqe_generator cqe_generator_checker #(
   .holds_back  (begins_1 && holds_back_1),
   .in_session_1(here_1 && open_q[line_1]),
   .held_session(64'(held_count_6)),
+  .may_end_4   (Compression != 0 && open_1 != '0 && write_room_0 >= WriteCountBits'(3) && event_room_3 != '0),
   .*
 );

@@ -96,8 +96,9 @@ class Pins : public TwinPins {
     withdraw("dma_done");
     return 1 + waited + 2;
   }
-  static CompletionRequest packet() {
+  static CompletionRequest packet(bool pressed = false) {
     CompletionRequest p;
+    p.pressed = pressed;
     p.opcode = 0x04;
     p.outcome = Outcome::kExecute;
     p.completes = p.ends_message = true;
@@ -234,16 +235,55 @@ TEST_P(CqeGeneratorCosim, AnEventFollowsItsArmingAtThePins) {  // R4, when all C
   EXPECT_EQ(rtl.failure(), "");
 }
 
+TEST_P(CqeGeneratorCosim, ALoneCompletionIsWrittenAtOnceAtThePins) {  // R5
+  Pins rtl(params_, true);
+  EXPECT_EQ(rtl.give("in", Pins::packet()), 0u);
+  EXPECT_EQ(rtl.wait_for("dma"), params_.cqe_generator.latency_cycles - 1);
+  EXPECT_EQ(rtl.value<DmaRequest>("dma").bytes, params_.cqe_generator.cqe_bytes);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(CqeGeneratorCosim, ASessionEndsWithTheBackPressureAtThePins) {  // R5
+  const CqeGeneratorParams& p = params_.cqe_generator;
+  if (!p.compression) return;
+  Pins rtl(params_, true);
+  rtl.give("in", Pins::packet(true));
+  rtl.give("in", Pins::packet(true));
+  CompletionRequest last = Pins::packet();
+  last.completes = false;
+  rtl.give("in", last);
+  EXPECT_EQ(rtl.wait_for("dma"), p.latency_cycles) << "a cycle behind the packet";
+  EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(CqeGeneratorCosim, CompletionsGatherWhileAWriteFindsNoRoomAtThePins) {  // R5
+  const CqeGeneratorParams& p = params_.cqe_generator;
+  if (!p.compression || p.latency_cycles < 3) return;  // so many packets do not wait for the write
+  Pins rtl(params_, true);
+  rtl.set_room("dma", false);
+  rtl.give("in", Pins::packet());
+  EXPECT_EQ(rtl.wait_for("dma"), p.latency_cycles - 1);
+  rtl.give("in", Pins::packet());
+  rtl.give("in", Pins::packet());
+  EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 1u);
+  rtl.set_room("dma", true);  // it leaves in this cycle, and the session ends
+  rtl.tick();
+  EXPECT_EQ(rtl.wait_for("dma"), p.latency_cycles - 1);
+  EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
 TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5
   const CqeGeneratorParams& p = params_.cqe_generator;
   Pins rtl(params_, true);
-  rtl.give("in", Pins::packet());
+  rtl.give("in", Pins::packet(true));
   if (!p.compression) {  // although the CQ asks for it
     EXPECT_EQ(rtl.wait_for("dma"), p.latency_cycles - 1);
     EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 1u);
     return;
   }
-  EXPECT_EQ(rtl.give("in", Pins::packet()), p.cycles_per_cqe - 1);
+  EXPECT_EQ(rtl.give("in", Pins::packet(true)), p.cycles_per_cqe - 1);
   EXPECT_EQ(rtl.wait_for("dma"), p.compression_timeout_cycles + p.latency_cycles - 1);
   EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
 }

@@ -155,6 +155,7 @@ class Driver final : public Block {
     if (!random_.one_in(mood_ == 3 ? 20 : 3) && last_.completes &&
         last_.wqe_slot == kNoWqeSlot) {  // like the one before
       CompletionRequest p = last_;
+      p.pressed = pressed();
       p.wqe_index = bits();
       p.byte_count = bits();
       return p;
@@ -174,6 +175,7 @@ class Driver final : public Block {
     p.outcome = Outcome::kExecute;
     p.acknowledge = random_.one_in(2);
     p.ends_message = !random_.one_in(4);
+    p.pressed = pressed();
     p.completes = p.ends_message && !random_.one_in(5);
     p.solicited = random_.one_in(6);
     p.establishes = random_.one_in(30);
@@ -206,6 +208,11 @@ class Driver final : public Block {
     }
     last_ = p;
     return p;
+  }
+  // Back-pressure lasts for some packets.
+  bool pressed() {
+    if (random_.one_in(pressed_ ? 48 : 6)) pressed_ = !pressed_;
+    return pressed_;
   }
   std::uint32_t sequence_of(std::uint32_t line) { return line * 0x9e3779b9u + random_.below(4); }
   // What the block does not look at, or only hands on.
@@ -311,9 +318,12 @@ class Driver final : public Block {
       return c;
     }
     c.operation = static_cast<CqOperation>(random_.below(8));
+    constexpr CqOperation kOfSessions[] = {CqOperation::kResize, CqOperation::kClose, CqOperation::kDestroy};
+    if (pressed_ && random_.one_in(2)) c.operation = kOfSessions[random_.below(std::size(kOfSessions))];
     if (random_.one_in(3)) c.operation = CqOperation::kCreate;
     if (random_.one_in(3)) c.operation = CqOperation::kSetModeration;
-    const CqContext made = random_cq(random_, number_of(any_cq()), may_wait_);
+    const bool of_session = pressed_ && random_.one_in(2);  // the last packet's CQ may have one
+    const CqContext made = random_cq(random_, of_session ? last_.cq : number_of(any_cq()), may_wait_);
     c.number = made.number;
     c.base = made.base;
     c.slots = made.slots;
@@ -340,6 +350,7 @@ class Driver final : public Block {
   std::uint32_t mood_ = 0, focus_ = 0;  // of some cycles: how much comes, for which CQs
   int asked_ = 0;                       // commands without a reply
   std::uint64_t failures_taken_ = 0;
+  bool pressed_ = false;
   CompletionRequest last_;
   std::deque<std::pair<Cycle, std::uint32_t>> refused_;
   std::uint32_t failed_response_ = kNoLine;

@@ -148,8 +148,11 @@ def completions(bench):
     """Errors, overruns, moderation, RESET, unsignaled requests; with compressed completions as well."""
     watched(bench, "Completions", at_least=2000, requests=1000, cqe_generator__overruns=2, cqe_generator__discarded=2,
             cqe_generator__error_cqes=6, cqe_generator__completion_events=8)
-    # What is compressed takes fewer slots: nothing overruns.
-    watched(bench, "Completions", at_least=2000, arguments=("--set", "cqe_generator.compression=true"),
+    # What is compressed takes fewer slots: nothing overruns. One write at a time: back-pressure, without which nothing is.
+    narrow = [word for setting in ("cqe_generator.compression=true", "dma_engine.posted_header_credits=1",
+                                   "dma_engine.write_latency_ps=60000", "address_translator.queue_depth=2")
+              for word in ("--set", setting)]
+    watched(bench, "Completions", at_least=2000, arguments=narrow,
             tests="*Completions.*-*AnOverrunIsAnEvent*", cqe_generator__compressed=200, cqe_generator__sessions=20)
     # Those that a RESET removes were written: both sides' of 3 messages, and of 3 times the 7 that an SRQ holds.
     watched(bench, "Completions", at_least=50, tests="*Completions.Reset*",

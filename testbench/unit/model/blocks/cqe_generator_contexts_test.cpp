@@ -72,7 +72,11 @@ struct Fixture {
     p.wqe_index = next_wqe++;
     return p;
   }
-  void push(std::uint64_t when, std::uint32_t cq) { in.push(Cycle{when}, packet(cq)); }
+  void push(std::uint64_t when, std::uint32_t cq, bool pressed = false) {
+    CompletionRequest p = packet(cq);
+    p.pressed = pressed;
+    in.push(Cycle{when}, p);
+  }
   void arm(std::uint64_t when, std::uint32_t cq, std::uint32_t consumer = 0) {
     doorbells.push(Cycle{when}, {DoorbellKind::kCqArm, false, cq, consumer});
   }
@@ -259,8 +263,8 @@ TEST(CqeGeneratorContexts, OpenSessionsKeepTheirLinesAndEnd) {
     fixture.create(c);
   }
   fixture.create(3, 3);
-  fixture.push(9, 1);
-  fixture.push(9, 2);
+  fixture.push(9, 1, true);
+  fixture.push(9, 2, true);
   fixture.push(9, 3);
   fixture.push(9, 1);  // behind it, in order
   bench.run_to(Cycle{300});
@@ -415,7 +419,7 @@ std::map<std::uint32_t, Ring> run_program(Bench& bench, const CqeGeneratorParams
   std::uint64_t cycle = 10;
   for (std::uint32_t i = 0; i < kPackets; ++i) {
     cycle += below(20) == 0 ? below(500) : below(3);
-    fixture.push(cycle, 1 + (below(3) == 0 ? below(4) : below(kCqs)));
+    fixture.push(cycle, 1 + (below(3) == 0 ? below(4) : below(kCqs)), i / 8 % 4 != 0);
   }
   bench.run();
   EXPECT_EQ(fixture.out.size(), kPackets);

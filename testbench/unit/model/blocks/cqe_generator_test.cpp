@@ -75,6 +75,26 @@ struct Fixture {
     return p;
   }
   CompletionRequest packet() { return packet(qp); }
+  // One that back-pressure of the path to host memory has held up: its CQE may be compressed. (R5)
+  CompletionRequest pressed(Cqn cq = kCq) {
+    CompletionRequest p = packet();
+    p.pressed = true;
+    p.cq = cq;
+    return p;
+  }
+  // The pressure ends with it, and it has no completion.
+  CompletionRequest unpressed() {
+    CompletionRequest p = packet();
+    p.completes = false;
+    return p;
+  }
+  void create(Cqn number, bool compress) {
+    CqContext cq = cq_context();
+    cq.number = number;
+    cq.base = BusAddress{0x1000000 * raw(number)};
+    cq.compress = compress;
+    dut.create(cq, host);
+  }
   // A packet that failed its QP, with a WQE or without.
   CompletionRequest failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
     CompletionRequest p = packet(of);
@@ -554,12 +574,143 @@ TEST(CqeGenerator, ManyModeratedCqsKeepTheirPeriods) {
   }
 }
 
+// With compression and without it the write leaves in the same cycle.
+TEST(CqeGenerator, ALoneCompletionIsWrittenAtOnceWithCompressionToo) {  // R5
+  for (const bool asks : {false, true}) {
+    Bench bench;
+    CqContext cq = cq_context();
+    cq.compress = asks;
+    Fixture fixture(bench, compressing(), cq);
+    fixture.arm(Cycle{0}, 0);
+    fixture.in.push(Cycle{9}, fixture.packet());
+    bench.run_to(Cycle{10 + 4});
+    EXPECT_EQ(fixture.memory.log().size(), 0u);
+    bench.run_to(Cycle{10 + 4 + 1});
+    ASSERT_EQ(fixture.memory.log().size(), 1u);
+    EXPECT_EQ(fixture.memory.log()[0].request.bytes, 64u);
+    EXPECT_EQ(fixture.slot(0).format, CqeFormat::kPlain);
+    bench.run();
+    ASSERT_EQ(fixture.events.size(), 1u);
+    EXPECT_EQ(fixture.events.cycle(0), Cycle{10 + kUncongested});
+  }
+}
+
+TEST(CqeGenerator, WithoutBackPressureABurstIsNotCompressed) {  // R5
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Fixture fixture(bench, compressing(), cq);
+  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  bench.run();
+  ASSERT_EQ(fixture.memory.log().size(), 8u);
+  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(fixture.memory.log()[i].taken, Cycle{10 + i + 4 + 1});
+  EXPECT_EQ(fixture.dut.counters().compressed, 0u);
+}
+
+TEST(CqeGenerator, ASessionEndsWithTheBackPressureToTheCycle) {  // R5
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Fixture fixture(bench, compressing(8, 1000), cq);
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
+  fixture.in.push(Cycle{29}, fixture.unpressed());  // taken in 30, the session ends in 31
+  bench.run_to(Cycle{31 + 4});
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  bench.run_to(Cycle{31 + 4 + 1});
+  ASSERT_EQ(fixture.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 2u);
+  EXPECT_EQ(fixture.memory.log()[0].request.bytes, 2 * 64u);
+  EXPECT_EQ(fixture.slot(0).mini_count, 2);
+}
+
+TEST(CqeGenerator, WithoutBackPressureACompletionIsTheLastOfTheSessionThatItJoins) {  // R5
+  for (const bool joins : {true, false}) {
+    Bench bench;
+    CqContext cq = cq_context();
+    cq.compress = true;
+    Fixture fixture(bench, compressing(8, 1000), cq);
+    for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
+    CompletionRequest p = fixture.packet();  // taken in 12
+    p.solicited = !joins;
+    fixture.in.push(Cycle{9}, p);
+    bench.run();
+    const auto& log = fixture.memory.log();
+    ASSERT_EQ(log.size(), joins ? 1u : 2u);
+    EXPECT_EQ(log[0].taken, Cycle{12 + 4 + 1});
+    EXPECT_EQ(log[0].request.cqes, joins ? 3u : 2u);
+    EXPECT_EQ(fixture.slot(0).mini_count, joins ? 3 : 2);
+    if (joins) continue;
+    EXPECT_EQ(log[1].taken, Cycle{12 + 4 + 2});
+    EXPECT_EQ(log[1].request.address, kRing + 2 * 64);
+    EXPECT_EQ(fixture.slot(2).format, CqeFormat::kPlain);
+  }
+}
+
+TEST(CqeGenerator, SessionsThatTheBackPressureHeldEndOneACycle) {  // R5
+  Bench bench;
+  Fixture fixture(bench, compressing(8, 1000));
+  for (std::uint32_t n = 10; n < 13; ++n) {
+    fixture.create(Cqn{n}, true);
+    for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.pressed(Cqn{n}));
+  }
+  fixture.in.push(Cycle{49}, fixture.unpressed());  // taken in 50
+  bench.run();
+  ASSERT_EQ(fixture.memory.log().size(), 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(fixture.memory.log()[n].taken, Cycle{51 + n + 4 + 1});
+    EXPECT_EQ(fixture.memory.log()[n].request.cookie, 10 + n);
+  }
+}
+
+// Nothing leaves for memory before cycle 100. The write of the packet taken in 10 fills the link in 14; the next one
+// is due in 15: those that are taken from then on begin a session, which ends when that write leaves, in 101.
+TEST(CqeGenerator, CompletionsGatherWhileAWriteFindsNoRoom) {  // R5
+  for (const std::uint64_t timeout : {1000u, 20u}) {
+    Bench bench;
+    CqContext cq = cq_context();
+    cq.compress = true;
+    Fixture fixture(bench, compressing(8, timeout), cq, 1);
+    fixture.memory.accept_when([](Cycle c) { return c.count >= 100; });
+    for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+    for (const std::uint64_t when : {13u, 14u, 30u}) fixture.in.push(Cycle{when}, fixture.packet());  // taken one later
+    bench.run_to(Cycle{99});
+    EXPECT_EQ(fixture.dut.counters().sessions, timeout == 20 ? 1u : 0u);
+    EXPECT_EQ(fixture.dut.counters().cqes, timeout == 20 ? 5u : 3u);
+    bench.run_to(Cycle{100});
+    EXPECT_EQ(fixture.dut.counters().sessions, timeout == 20 ? 1u : 0u) << "there is room from the next cycle on";
+    bench.run_to(Cycle{101});
+    EXPECT_EQ(fixture.dut.counters().sessions, 1u);
+    bench.run();
+    ASSERT_EQ(fixture.memory.log().size(), 4u);
+    EXPECT_EQ(fixture.memory.log()[3].request.cqes, 2u);
+    EXPECT_EQ(fixture.slot(3).mini_count, 2);
+  }
+}
+
+// Moderation counts completions, those of a session when it is written.
+TEST(CqeGenerator, AModeratedEventCountsThoseOfASession) {  // R4, R5
+  for (const std::uint16_t count : {4, 5}) {
+    Bench bench;
+    CqContext cq = cq_context();
+    cq.compress = true;
+    cq.moderation_count = count;
+    cq.moderation_period_us = 5;  // 5,000 cycles
+    Fixture fixture(bench, compressing(8, 1000), cq);
+    fixture.arm(Cycle{0}, 0);
+    for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
+    fixture.in.push(Cycle{29}, fixture.packet());  // taken in 30, the last of the session
+    bench.run();
+    ASSERT_EQ(fixture.events.size(), 1u);
+    EXPECT_EQ(fixture.events.cycle(0).count, count == 4 ? 30 + kUncongested : 30 + 5000 + 4 + 8);
+  }
+}
+
 TEST(CqeGenerator, ASessionEndsAtItsMaximum) {
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
   Fixture fixture(bench, compressing(8), cq);
-  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
   bench.run();
   ASSERT_EQ(fixture.memory.log().size(), 1u);
   EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + 7 + 4 + 1});
@@ -579,8 +730,8 @@ TEST(CqeGenerator, ASessionEndsWithACqeThatDoesNotJoin) {
   CqContext cq = cq_context();
   cq.compress = true;
   Fixture fixture(bench, compressing(), cq);
-  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
-  CompletionRequest other = fixture.packet();
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
+  CompletionRequest other = fixture.pressed();
   other.solicited = true;
   fixture.in.push(Cycle{9}, other);
   fixture.in.push(Cycle{29}, fixture.failed(fixture.qp, 0x61, true));
@@ -601,8 +752,8 @@ TEST(CqeGenerator, ASessionEndsAfterItsTimeoutToTheCycle) {
   CqContext cq = cq_context();
   cq.compress = true;
   Fixture fixture(bench, compressing(8, 50), cq);
-  fixture.in.push(Cycle{9}, fixture.packet());
-  fixture.in.push(Cycle{39}, fixture.packet());  // taken in 40: 50 cycles more
+  fixture.in.push(Cycle{9}, fixture.pressed());
+  fixture.in.push(Cycle{39}, fixture.pressed());  // taken in 40: 50 cycles more
   bench.run_to(Cycle{40 + 50 + 4});
   EXPECT_EQ(fixture.memory.log().size(), 0u);
   EXPECT_EQ(fixture.out.size(), 2u) << "the packets do not wait for it";
@@ -620,16 +771,10 @@ TEST(CqeGenerator, SessionsThatWaitedForRoomEndInTheOrderInWhichTheyWereDue) {  
   fixture.memory.accept_when([](Cycle c) { return c.count > 300; });
   for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // plain: the writes are full
   const auto send = [&](std::uint64_t when, std::uint32_t cq) {
-    CompletionRequest p = fixture.packet();
-    p.cq = Cqn{cq};
-    fixture.in.push(Cycle{when}, p);
+    fixture.in.push(Cycle{when}, fixture.pressed(Cqn{cq}));
   };
   for (std::uint32_t n = 10; n < 14; ++n) {
-    CqContext cq = cq_context();
-    cq.number = Cqn{n};
-    cq.base = BusAddress{0x1000000 * n};
-    cq.compress = true;
-    fixture.dut.create(cq, fixture.host);
+    fixture.create(Cqn{n}, true);
     send(0, n);
   }
   send(2, 11);
@@ -649,7 +794,7 @@ TEST(CqeGenerator, TheSessionOfADestroyedCqIsDiscarded) {  // R16
   Fixture fixture(bench, compressing(8, 50), cq);
   auto& asked = bench.source(fixture.dut.commands);
   bench.sink(fixture.dut.command_replies);
-  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.pressed());
   asked.push(Cycle{19}, {.operation = CqOperation::kDestroy, .number = kCq});
   bench.run();
   EXPECT_EQ(fixture.memory.log().size(), 0u) << "its ring is its program's again";
@@ -660,10 +805,10 @@ TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
   CqContext cq = cq_context(4);
   cq.compress = true;
   Fixture fixture(bench, compressing(8), cq);
-  fixture.in.push(Cycle{9}, fixture.packet());  // one plain CQE after the timeout
-  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{199}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.packet());  // one plain CQE
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{199}, fixture.pressed());
   fixture.consume(Cycle{399}, 3);
-  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{499}, fixture.packet());  // slots 3, 0, 1
+  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{499}, fixture.pressed());  // slots 3, 0, 1
   bench.run();
   const auto& log = fixture.memory.log();
   ASSERT_EQ(log.size(), 4u);
@@ -681,7 +826,7 @@ TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
 TEST(CqeGenerator, OnlyACqThatAsksForItIsCompressed) {
   Bench bench;
   Fixture fixture(bench, compressing());
-  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
   bench.run();
   EXPECT_EQ(fixture.memory.log().size(), 3u);
 }
@@ -692,7 +837,7 @@ TEST(CqeGenerator, AnEventOfACompressedCqFollowsTheWrite) {
   cq.compress = true;
   Fixture fixture(bench, compressing(8, 50), cq);
   fixture.arm(Cycle{0}, 0);
-  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.pressed());
   bench.run();
   ASSERT_EQ(fixture.events.size(), 1u);
   EXPECT_EQ(fixture.events.cycle(0), Cycle{10 + 50 + kUncongested});
@@ -703,8 +848,8 @@ TEST(CqeGenerator, AHeldSessionCountsForTheRoom) {
   CqContext cq = cq_context(2);
   cq.compress = true;
   Fixture fixture(bench, compressing(7, 1000), cq);
-  for (int i = 0; i < 7; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // 2 slots
-  fixture.in.push(Cycle{9}, fixture.packet());                              // a third
+  for (int i = 0; i < 7; ++i) fixture.in.push(Cycle{9}, fixture.pressed());  // 2 slots
+  fixture.in.push(Cycle{9}, fixture.pressed());                              // a third
   bench.run();
   EXPECT_EQ(fixture.slot(0).mini_count, 7);
   EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
@@ -1011,6 +1156,7 @@ TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
           fails ? fixture.failed(*qps[n], static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
                 : fixture.packet(*qps[n], below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
       p.solicited = below(8) == 0;
+      p.pressed = i / 16 % 3 != 0;
       cycle += below(5) == 0 ? below(300) : below(3);
       fixture.in.push(Cycle{cycle}, p);
       if (below(3) == 0) {
@@ -1246,6 +1392,34 @@ TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   EXPECT_EQ(fixture.dut.find(kCq)->producer(), 4u);
 }
 
+// 8 completions take 3 slots, 21 take 4: as many as a block in a ring of 4 holds.
+TEST(CqeGenerator, TheSessionOfAResizedCqHasRoomInItsNewRing) {  // R5, R10
+  constexpr BusAddress kOther{0x20000};
+  for (const bool fills : {false, true}) {
+    Bench bench;
+    CqContext cq = cq_context();
+    cq.compress = cq.ignore_overrun = true;
+    Fixture fixture(bench, compressing(64, 1000), cq);
+    for (int i = 0; i < (fills ? 21 : 8); ++i) fixture.in.push(Cycle{9}, fixture.pressed());
+    Commands commands(bench, fixture.dut);
+    commands.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 2, .consumer = 0});
+    commands.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 0});
+    fixture.in.push(Cycle{199}, fixture.pressed());
+    bench.run();
+    ASSERT_EQ(commands.replies.size(), 2u);
+    EXPECT_FALSE(commands.replies.value(0).fits);
+    EXPECT_TRUE(commands.replies.value(1).fits);
+    const auto& log = fixture.memory.log();
+    ASSERT_EQ(log.size(), fills ? 2u : 1u);
+    EXPECT_EQ(log[0].request.address, kOther);
+    EXPECT_EQ(log[0].request.cqes, fills ? 21u : 9u);
+    if (fills) {
+      EXPECT_EQ(log[0].taken, Cycle{200 + 4 + 1}) << "before the one that has no room in its block";
+      EXPECT_EQ(log[1].request.cqes, 1u);
+    }
+  }
+}
+
 TEST(CqeGenerator, ACommandIsAnsweredWhenTheWritesBeforeItHaveGone) {  // R11
   Bench bench;
   Fixture fixture(bench, {}, cq_context(64), 1);  // one write every two cycles
@@ -1320,8 +1494,7 @@ TEST(CqeGenerator, TheObserverIsNotifiedInTheOrderOfTheWrites) {
   fixture.dut.set_observer(&observer);
   std::uint64_t posted = 100;
   for (const Cqn to : {kCq, Cqn{9}, kCq, kCq}) {
-    CompletionRequest p = fixture.packet();
-    p.cq = to;
+    CompletionRequest p = fixture.pressed(to);
     p.posted = Cycle{posted++};
     fixture.in.push(Cycle{9}, p);
   }

@@ -583,6 +583,55 @@ TEST(DmaEngine, AWriteTakesCreditTlpByTlp) {  // R6
   EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 280 + 10'000 + 212});
 }
 
+// The link `payload` holds 8 segments.
+struct Pressed {
+  explicit Pressed(const DmaEngineParams& params = byte_a_cycle()) : fixture(bench, params) {}
+  void write(Cycle when, std::initializer_list<std::uint32_t> sizes, int packets = 1) {
+    for (int i = 0; i < packets; ++i) fixture.write_packet(when, fixture.packet(sizes));
+  }
+  std::string run() {  // a letter for each packet
+    bench.run();
+    std::string letters;
+    for (const CompletionRequest& p : fixture.payload_done.values()) letters += p.pressed ? 'P' : '.';
+    return letters;
+  }
+  Bench bench;
+  Fixture fixture;
+};
+
+TEST(DmaEngine, PacketsThatTheLinkHoldsUpArePressedButTheLastOnes) {  // R15
+  Pressed sends;
+  sends.write(Cycle{9}, {64}, 20);  // 7 wait behind the 13th, 6 behind the 14th
+  EXPECT_EQ(sends.run(), ".PPPPPPPPPPPP.......");
+  Pressed empty;
+  empty.fixture.requests[kCqeClient]->push(Cycle{9}, empty.fixture.write(0, 256));
+  empty.write(Cycle{9}, {}, 20);  // the second one waits for the CQE's TLP, the others find the link idle
+  EXPECT_EQ(empty.run(), ".P" + std::string(18, '.'));
+}
+
+TEST(DmaEngine, PacketsThatLackCreditArePressed) {  // R6, R15
+  DmaEngineParams p = byte_a_cycle();
+  p.posted_header_credits = 1;  // a write in 74 cycles, of which the link is busy for 24 + 8
+  Pressed sends(p);
+  sends.write(Cycle{9}, {8}, 20);
+  EXPECT_EQ(sends.run(), ".PPPPPPPPPPPP.......");
+}
+
+TEST(DmaEngine, NoPacketIsPressedByWhatIsNotThePathToMemory) {  // R15
+  Pressed one;
+  one.write(Cycle{9}, {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8});  // fills `payload` alone
+  EXPECT_EQ(one.run(), ".");
+  Pressed paced;  // as fast as the link, and no faster
+  for (std::uint64_t n = 0; n < 20; ++n) paced.write(Cycle{9 + 88 * n}, {64});
+  EXPECT_EQ(paced.run(), std::string(20, '.'));
+  Pressed behind;  // those who take the packets are slow, the link is idle
+  behind.fixture.payload_done.accept_when([](Cycle c) { return c.count % 200 == 0; });
+  behind.write(Cycle{9}, {64}, 60);
+  const std::string letters = behind.run();
+  EXPECT_EQ(letters.size(), 60u);
+  EXPECT_EQ(letters.find('P', 30), std::string::npos) << letters;
+}
+
 TEST(DmaEngine, GatherBringsAllSegments) {  // R5, R9
   Bench bench;
   Fixture fixture(bench, byte_a_cycle());

@@ -197,6 +197,9 @@ INSTANTIATE_TEST_SUITE_P(Compression, NicCompression, testing::Bool(),
 TEST_P(NicCompression, HostFindsTheSameCompletions) {
   set("cqe_generator.compression=true");
   set("cqe_generator.compression_max=14");
+  set("dma_engine.posted_header_credits=1");  // back-pressure of the host
+  set("dma_engine.write_latency_ps=60000");   // another write before the session times out
+  set("address_translator.queue_depth=2");
   make(60, 200);
   cq(kRecvCq, 16, [&](CqContext& c) { c.compress = GetParam(); });
   struct Expected {
