@@ -148,7 +148,8 @@ def completions(bench):
     """Errors, overruns, moderation, RESET, unsignaled requests; with compressed completions as well."""
     watched(bench, "Completions", at_least=2000, requests=1000, cqe_generator__overruns=2, cqe_generator__discarded=2,
             cqe_generator__error_cqes=6, cqe_generator__completion_events=8)
-    # What is compressed takes fewer slots: nothing overruns. One write at a time: back-pressure, without which nothing is.
+    # What is compressed takes fewer slots: nothing overruns. One write at a time is back-pressure, without which
+    # nothing is compressed.
     narrow = [word for setting in ("cqe_generator.compression=true", "dma_engine.posted_header_credits=1",
                                    "dma_engine.write_latency_ps=60000", "address_translator.queue_depth=2")
               for word in ("--set", setting)]
