@@ -91,21 +91,42 @@ inline bool ring(void* mapping, Board b, std::uint32_t index, std::uint64_t valu
   return b != Board::kConsumer && header.simulator_sleeps.load(std::memory_order_seq_cst) != 0;
 }
 
-// The simulator's side: calls take(index, value) for each doorbell of a board that was rung since the last call.
+// The simulator's side: calls take(index, value) for each doorbell of a board that was rung since the last call; when
+// there are more than `most`, for as many, or up to 63 more. The others stay rung: returns whether there are any.
 template <class Take>
-void take_rung(DoorbellBoard& records, Take&& take) {
+bool take_rung(DoorbellBoard& records, std::uint32_t most, Take&& take) {
+  std::uint32_t taken = 0;
   for (std::uint32_t s = 0; s < kDirtyWords / 64; ++s) {
     if (records.dirty_words[s].load(std::memory_order_relaxed) == 0) continue;
+    if (taken >= most) return true;
     std::uint64_t words = records.dirty_words[s].exchange(0, std::memory_order_acquire);
-    for (; words != 0; words &= words - 1) {
+    for (; words != 0 && taken < most; words &= words - 1) {
       const std::uint32_t w = s * 64 + static_cast<std::uint32_t>(__builtin_ctzll(words));
       std::uint64_t bits = records.dirty[w].exchange(0, std::memory_order_acquire);
-      for (; bits != 0; bits &= bits - 1) {
+      for (; bits != 0; bits &= bits - 1, ++taken) {
         const std::uint32_t index = w * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bits));
         take(index, records.value[index].load(std::memory_order_acquire));
       }
     }
+    if (words != 0) {
+      records.dirty_words[s].fetch_or(words, std::memory_order_release);
+      return true;
+    }
   }
+  return false;
+}
+
+// How many doorbells of a board are rung; when it is more than `most`, at least one more than that.
+inline std::uint32_t count_rung(const DoorbellBoard& records, std::uint32_t most) {
+  std::uint32_t count = 0;
+  for (std::uint32_t s = 0; s < kDirtyWords / 64; ++s) {
+    std::uint64_t words = records.dirty_words[s].load(std::memory_order_relaxed);
+    for (; words != 0 && count <= most; words &= words - 1) {
+      const std::uint32_t w = s * 64 + static_cast<std::uint32_t>(__builtin_ctzll(words));
+      count += static_cast<std::uint32_t>(__builtin_popcountll(records.dirty[w].load(std::memory_order_relaxed)));
+    }
+  }
+  return count;
 }
 
 }  // namespace rxnic::channel

@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -55,8 +56,23 @@ class EventPipe {
 
 using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
 
+// How many doorbells of a client may be taken. (live_port.h R16)
+struct DoorbellBudget {
+  static constexpr std::uint32_t kMost = 4 * channel::kDoorbells;  // all that may go before sends
+  static constexpr std::uint32_t kOfLook = 32;
+  std::uint32_t left = kMost;
+  std::uint64_t look = 0;  // for which it was last brought up to date
+  bool exceeded = false;   // in that look
+  void begin(std::uint64_t number) {
+    left = static_cast<std::uint32_t>(std::min<std::uint64_t>(kMost, left + (number - look) * kOfLook));
+    look = number;
+  }
+  void spend(std::size_t doorbells) { left -= static_cast<std::uint32_t>(std::min<std::size_t>(left, doorbells)); }
+};
+
 class LiveClient {
  public:
+  DoorbellBudget doorbells;
   static constexpr std::size_t kMostChannels = 256, kTriedAtOnce = 4;
   // `serial`: of this client alone, while ids are used again. `process`: its pidfd, -1: none; the caller keeps it.
   LiveClient(ClientId id, std::uint64_t serial, pid_t pid, int process, std::string program, EventBudget& budget)

@@ -114,12 +114,6 @@ void LivePort::look(Cycle now) {
 
   doorbells_.clear();
   next_doorbell_ = 0;
-  const auto take_board = [this](LiveClient& client, Board b) {
-    auto& taken = taken_[static_cast<std::size_t>(b)];
-    channel::take_rung(channel::board(client.mapping().base(), b), [&](std::uint32_t index, std::uint64_t value) {
-      taken.push_back({client.id(), b, index, value});
-    });
-  };
   bool any = false;
   const std::uint64_t model_time_ps = now.count * options_.cycle_ps;
   for (LiveClient* client : active_) {
@@ -127,12 +121,17 @@ void LivePort::look(Cycle now) {
     header.model_time_ps.store(model_time_ps, std::memory_order_relaxed);
     if (header.rung.load(std::memory_order_relaxed) == 0) continue;
     header.rung.exchange(0, std::memory_order_seq_cst);
-    take_board(*client, Board::kSend);
+    begin_look(*client);
+    if (!client->doorbells.exceeded) take_board(*client, Board::kSend);
     any = true;
   }
   if (!any) return;
   // The boards of all clients: a receive that one client posted before another one's send has rung its doorbell by now.
-  for (const Board b : {Board::kArm, Board::kReceive, Board::kTags, Board::kConsumer}) {
+  for (LiveClient* client : active_) {
+    if (client->doorbells.look != counters_.looks) begin_look(*client);
+    if (!client->doorbells.exceeded) take_board(*client, Board::kArm);
+  }
+  for (const Board b : {Board::kReceive, Board::kTags, Board::kConsumer}) {
     for (LiveClient* client : active_) take_board(*client, b);
   }
   for (const Board b : {Board::kReceive, Board::kTags, Board::kConsumer, Board::kArm, Board::kSend}) {
@@ -140,6 +139,33 @@ void LivePort::look(Cycle now) {
     doorbells_.insert(doorbells_.end(), taken.begin(), taken.end());
     taken.clear();
   }
+}
+
+// R16: whether what goes before sends is more than may be taken. Hardly ever has anything to be counted.
+void LivePort::begin_look(LiveClient& client) {
+  DoorbellBudget& budget = client.doorbells;
+  budget.begin(counters_.looks);
+  std::uint32_t rung = 0;
+  if (budget.left < DoorbellBudget::kMost) {
+    for (const Board b : {Board::kArm, Board::kReceive, Board::kTags, Board::kConsumer}) {
+      rung += channel::count_rung(channel::board(client.mapping().base(), b), budget.left);
+    }
+  }
+  budget.exceeded = rung > budget.left;
+  if (budget.exceeded) client.mapping().header().rung.store(1, std::memory_order_seq_cst);
+}
+
+void LivePort::take_board(LiveClient& client, Board b) {
+  auto& taken = taken_[static_cast<std::size_t>(b)];
+  const std::size_t before = taken.size();
+  const bool limited = b == Board::kSend || client.doorbells.exceeded;
+  const bool more = channel::take_rung(channel::board(client.mapping().base(), b),
+                                       limited ? client.doorbells.left : channel::kDoorbells,
+                                       [&](std::uint32_t index, std::uint64_t value) {
+                                         taken.push_back({client.id(), b, index, value});
+                                       });
+  client.doorbells.spend(taken.size() - before);
+  if (more) client.mapping().header().rung.store(1, std::memory_order_seq_cst);
 }
 
 Cycle LivePort::next_look(Cycle now) {

@@ -34,6 +34,9 @@
 //   R14 on_show is called at the beginning of wait().
 //   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example,
 //       ends that connection, with a line that says so, and no other.
+//   R16 A client that rings without a pause takes no other one's time: beyond DoorbellBudget::kMost doorbells at once
+//       it has kOfLook in each look. What is left is taken in later looks, sends and arms only when everything that
+//       goes before them is (R4): a client that is held back is seen late, by others too, and holds nobody back.
 #pragma once
 
 #include <signal.h>
@@ -161,6 +164,8 @@ class LivePort final : public HostPort {
   };
 
   void look(Cycle now);
+  void begin_look(LiveClient& client);
+  void take_board(LiveClient& client, channel::Board b);
   void wake_programs();
   bool rung() const;
   bool spin(std::chrono::nanoseconds longest) const;

@@ -115,6 +115,54 @@ TEST_F(LivePortTest, AReceiveIsNeverSeenAfterASendThatFollowedIt) {
   program.join();
 }
 
+// R16. Those of a look: without calls of take() between, which would look again.
+TEST_F(LivePortTest, AClientThatRingsWithoutAPauseTakesNoTimeOfOthers) {
+  LiveProgram flood, good;
+  const ClientId flooder = open_program(flood);
+  open_program(good);
+  const auto ring_all = [&](Board board) {
+    for (std::uint32_t n = 0; n < channel::kDoorbells; ++n) flood.ring(board, n, 1);
+  };
+  std::size_t most = 0;
+  for (int round = 0; round < 20; ++round) {
+    ring_all(Board::kReceive);
+    ring_all(Board::kSend);
+    good.ring(Board::kReceive, 1, 1);
+    good.ring(Board::kSend, 1, static_cast<std::uint64_t>(round));
+    std::size_t of_flooder = 0, of_good = 0;
+    for (const HostEvent& e : take()) (e.client == flooder ? of_flooder : of_good) += 1;
+    EXPECT_EQ(of_good, 2u) << round;
+    if (round >= 4) most = std::max(most, of_flooder);
+  }
+  EXPECT_LT(most, DoorbellBudget::kOfLook + 2 * 64);
+  EXPECT_GT(most, 0u);
+}
+
+TEST_F(LivePortTest, NothingOfAClientThatIsHeldBackIsLostOrOutOfOrder) {  // R4, R16
+  LiveProgram program;
+  open_program(program);
+  constexpr std::uint32_t kRounds = 4;
+  std::vector<std::uint64_t> received(channel::kDoorbells), sent(channel::kDoorbells);
+  const auto note = [&](const HostEvent& e) {
+    if (e.board == Board::kReceive) received[e.index] = e.value;
+    if (e.board != Board::kSend) return;
+    sent[e.index] = e.value;
+    EXPECT_LE(e.value, received[e.index]) << e.index;
+  };
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    for (std::uint32_t n = 0; n < channel::kDoorbells; ++n) {
+      program.ring(Board::kReceive, n, round);
+      program.ring(Board::kSend, n, round);
+    }
+    for (const HostEvent& e : take()) note(e);
+  }
+  for (int looks = 0; looks < 5000 && sent.back() != kRounds; ++looks) {  // nobody rings any more
+    for (const HostEvent& e : take()) note(e);
+  }
+  EXPECT_EQ(received, std::vector<std::uint64_t>(channel::kDoorbells, kRounds));
+  EXPECT_EQ(sent, received);
+}
+
 TEST_F(LivePortTest, MappingsAreLookedAtEveryLookCyclesOnly) {  // R6
   LiveProgram program;
   open_program(program);

@@ -135,7 +135,7 @@ class VerbsTest : public ::testing::Test {
   // Doorbells of a board that were rung since the last call.
   std::vector<std::uint64_t> rung(channel::Board board) {
     std::vector<std::uint64_t> values;
-    channel::take_rung(channel::board(context.mapping, board),
+    channel::take_rung(channel::board(context.mapping, board), channel::kDoorbells,
                        [&](std::uint32_t, std::uint64_t value) { values.push_back(value); });
     return values;
   }
