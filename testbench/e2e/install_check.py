@@ -55,7 +55,7 @@ def library(bench):
               f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
     done_well(bench, "build", "cmake", "--build", "examples")
     for name, (arguments, wanted) in WANTED.items():
-        done = done_well(bench, name, bench.folder / "examples" / name, *arguments)
+        done = done_well(bench, name, bench.folder / "examples" / name, *arguments, timeout=60)
         bench.expect(re.search(wanted, done.stdout), f"{name}: {done.stdout}")
     pc = next(prefix.glob("lib/**/rxnic.pc"))
     environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}
