@@ -48,7 +48,7 @@ def report_of_build(bench):
     return (bench.folder / "ours" / "report.json").read_bytes()
 
 
-def library(bench):
+def model(bench):
     """The examples, built outside of the project by find_package(rxnic), and one by pkg-config."""
     prefix = installed(bench)
     done_well(bench, "configure", "cmake", "-S", EXAMPLES, "-B", "examples", "-G", "Ninja",
@@ -76,7 +76,7 @@ def lines(bench):
         bench.expect(count < 150, f"{path.name}: {count} lines")
 
 
-CHECKS = {"program": program, "library": library, "lines": lines}
+CHECKS = {"program": program, "model": model, "lines": lines}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)
