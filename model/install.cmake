@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set(rooms params types core engine blocks nic traces system)
 add_library(rxnic_model INTERFACE)
 target_link_libraries(rxnic_model INTERFACE rxnic_system)
-foreach(room IN LISTS rooms ITEMS model options systemc)
+foreach(room IN LISTS rooms ITEMS model options systemc ports)
   set_target_properties(rxnic_${room} PROPERTIES EXPORT_NAME ${room})
   install(TARGETS rxnic_${room} EXPORT rxnic ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT model)
 endforeach()
@@ -27,31 +27,36 @@ file(RELATIVE_PATH to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
 configure_file("${CMAKE_CURRENT_LIST_DIR}/rxnic.pc.in" rxnic.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/rxnic.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT model)
 
-install(TARGETS rxnic RUNTIME DESTINATION bin COMPONENT program)
-install(TARGETS rxnic_verbs rxnic_device_files LIBRARY DESTINATION lib/rxnic COMPONENT program NAMELINK_SKIP)
-install(TARGETS rxnic_cm_agent RUNTIME DESTINATION lib/rxnic COMPONENT program)
-install(DIRECTORY "${PROJECT_BINARY_DIR}/rtl/" DESTINATION lib/rxnic/rtl COMPONENT program OPTIONAL
-        FILES_MATCHING PATTERN "*.so" PATTERN "*_[0-9][0-9]" EXCLUDE PATTERN CMakeFiles EXCLUDE)
-install(FILES "${PROJECT_SOURCE_DIR}/bridge/rxnic/command/completion.bash" RENAME rxnic
-        DESTINATION share/bash-completion/completions COMPONENT program)
-find_program(HELP2MAN_PROGRAM help2man)
-if(HELP2MAN_PROGRAM)  # the manual page is what --help says
-  add_custom_command(
-    OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
-    COMMAND "${HELP2MAN_PROGRAM}" --no-info --help-option=--help-all
-            "--name=a cycle-level model of an RDMA NIC's receive path" "--output=${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
-            "$<TARGET_FILE:rxnic>"
-    DEPENDS rxnic
-    VERBATIM)
-  add_custom_target(rxnic_manual ALL DEPENDS "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1")
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1" DESTINATION share/man/man1 COMPONENT program)
+if(RXNIC_BRIDGE)
+  install(TARGETS rxnic RUNTIME DESTINATION bin COMPONENT program)
+  install(TARGETS rxnic_verbs rxnic_device_files LIBRARY DESTINATION lib/rxnic COMPONENT program NAMELINK_SKIP)
+  install(TARGETS rxnic_cm_agent RUNTIME DESTINATION lib/rxnic COMPONENT program)
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/rtl/" DESTINATION lib/rxnic/rtl COMPONENT program OPTIONAL
+          FILES_MATCHING PATTERN "*.so" PATTERN "*_[0-9][0-9]" EXCLUDE PATTERN CMakeFiles EXCLUDE)
+  install(FILES "${PROJECT_SOURCE_DIR}/bridge/rxnic/command/completion.bash" RENAME rxnic
+          DESTINATION share/bash-completion/completions COMPONENT program)
+  find_program(HELP2MAN_PROGRAM help2man)
+  if(HELP2MAN_PROGRAM)  # the manual page is what --help says
+    add_custom_command(
+      OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
+      COMMAND "${HELP2MAN_PROGRAM}" --no-info --help-option=--help-all
+              "--name=a cycle-level model of an RDMA NIC's receive path" "--output=${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
+              "$<TARGET_FILE:rxnic>"
+      DEPENDS rxnic
+      VERBATIM)
+    add_custom_target(rxnic_manual ALL DEPENDS "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1")
+    install(FILES "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1" DESTINATION share/man/man1 COMPONENT program)
+  endif()
 endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rxnic)
 set(CPACK_PACKAGE_CONTACT "the rxnic project")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "cycle-level model of an RDMA NIC's receive path")
-set(CPACK_COMPONENTS_ALL program model)
+set(CPACK_COMPONENTS_ALL model)
+if(RXNIC_BRIDGE)
+  list(APPEND CPACK_COMPONENTS_ALL program)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME rxnic)

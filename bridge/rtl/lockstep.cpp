@@ -38,7 +38,7 @@ void Lockstep::connect() {
   for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
   refuse_missing_ports(engine_, block_, *twin_);
   reset_twin(*twin_);
-  set_up_twin(*twin_, ports_, block_);
+  set_up_twin(*twin_, ports_, behind_rtl(block_));
 }
 
 // What happened in cycle `now`, and in those before it that were left out.

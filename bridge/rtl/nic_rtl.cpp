@@ -32,13 +32,48 @@ Station station_of(const std::string& block) {
 
 }  // namespace
 
-std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& params, Engine& engine) {
-  return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params, engine)) : nullptr;
+std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& params) {
+  return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params)) : nullptr;
 }
 
-void NicRtl::add(Nic& nic) {
-  for (const RtlChoice& choice : request_.lockstep) add_lockstep(nic, choice);
-  for (const RtlChoice& choice : request_.rtl) add_rtl(nic, choice);
+NicBlocks NicRtl::blocks(NicBlocks of) {
+  for (const RtlChoice& choice : request_.rtl) {
+    if (choice.block == "srq_wqe_fetcher") {
+      put(of.srq_wqe_fetcher, choice);
+    } else if (choice.block == "tag_match_cam") {
+      put(of.tag_match_cam, choice);
+    } else if (choice.block == "grh_scatter") {
+      put(of.grh_scatter, choice);
+    } else if (choice.block == "cqe_generator") {
+      put(of.cqe_generator, choice);
+    } else {
+      throw std::invalid_argument(fmt::format("{}: found no block of that name; expected one with RTL", choice.block));
+    }
+  }
+  return of;
+}
+
+// The RTL has the block that `make` made before behind it.
+template <class Ports>
+void NicRtl::put(MakeBlock<Ports>& make, const RtlChoice& choice) {
+  make = [this, choice, make_model = make](const char* name, const BlockPlace& at) {
+    RtlBlock::Options options{.always = request_.always};
+    const Station station = station_of(choice.block);
+    if (station != Station::kCount) {
+      const PacketStamps stamps(at.memories.packets);
+      options.stamp = [stamps, station](PacketHandle buffer, Cycle now, bool leaves) {
+        leaves ? stamps.stamp(buffer, station, now) : stamps.stamp_taken(buffer, station, now);
+      };
+    }
+    std::shared_ptr<Block> model = make_model((std::string(name) + "_model").c_str(), at);
+    auto rtl = make_rtl_block(choice.block, name, at.engine, std::move(model), twin_of(choice), options);
+    rtl_.emplace_back(rtl->name(), &dynamic_cast<RtlBlock&>(*rtl));
+    return std::unique_ptr<Ports>(&dynamic_cast<Ports&>(*rtl.release()));
+  };
+}
+
+void NicRtl::add(Nic& nic, Engine& engine) {
+  for (const RtlChoice& choice : request_.lockstep) add_lockstep(nic, engine, choice);
 }
 
 // Each with registers of its own.
@@ -48,33 +83,20 @@ std::unique_ptr<Twin> NicRtl::twin_of(const RtlChoice& choice) {
   return make_twin(choice.block, params_, choice.file, seed);
 }
 
-void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
+void NicRtl::add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice) {
   Block& block = block_of(nic, choice.block);
   auto twin = twin_of(choice);
   if (choice.transactions) {
     transactions_.emplace_back(
         block.name(),
-        std::make_unique<TransactionLockstep>(engine_, block, std::move(twin), TransactionOptions{request_.always, 0}));
+        std::make_unique<TransactionLockstep>(engine, block, std::move(twin), TransactionOptions{request_.always, 0}));
   } else {
     LockstepOptions options;
     options.always = request_.always;
     options.transactions = 0;
     options.waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
-    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, std::move(twin), options));
+    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine, block, std::move(twin), options));
   }
-}
-
-void NicRtl::add_rtl(Nic& nic, const RtlChoice& choice) {
-  Block& block = block_of(nic, choice.block);
-  NicShared& shared = nic.shared;
-  const Station station = station_of(choice.block);
-  const auto stamp = [&shared, station](PacketHandle buffer, Cycle now, bool leaves) {
-    if (station == Station::kCount) return;
-    leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
-  };
-  const std::string module = fmt::format("{}_{}_rtl", nic.basename(), choice.block);
-  rtl_.emplace_back(block.name(), std::make_unique<RtlBlock>(module.c_str(), engine_, block, twin_of(choice), stamp,
-                                                             request_.always));
 }
 
 RtlResult NicRtl::finish() {

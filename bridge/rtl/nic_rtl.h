@@ -34,10 +34,13 @@ void refuse_nothing_compared(const RtlResult& result);
 class NicRtl {
  public:
   // nullptr when nothing is asked for.
-  static std::unique_ptr<NicRtl> make(const RtlRequest& request, const Params& params, Engine& engine);
+  static std::unique_ptr<NicRtl> make(const RtlRequest& request, const Params& params);
 
-  // Before the simulation starts. Throws std::invalid_argument: there is no such RTL.
-  void add(Nic& nic);
+  // The blocks of a NIC, with RTL in the place of those for which it is asked. A maker throws std::invalid_argument:
+  // there is no such RTL.
+  NicBlocks blocks(NicBlocks of = {});
+  // Before the simulation starts: adds the RTL that runs beside the NIC's blocks. Throws likewise.
+  void add(Nic& nic, Engine& engine);
   // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
   // not all of them: RtlResult::nothing.
   RtlResult finish();
@@ -46,20 +49,19 @@ class NicRtl {
   void leave_unknown_out(RunResult& result) const;
 
  private:
-  NicRtl(RtlRequest request, const Params& params, Engine& engine)
-      : request_(std::move(request)), params_(params), engine_(engine) {}
+  NicRtl(RtlRequest request, const Params& params) : request_(std::move(request)), params_(params) {}
 
-  void add_lockstep(Nic& nic, const RtlChoice& choice);
-  void add_rtl(Nic& nic, const RtlChoice& choice);
+  void add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice);
+  template <class Ports>
+  void put(MakeBlock<Ports>& make, const RtlChoice& choice);
   std::unique_ptr<Twin> twin_of(const RtlChoice& choice);
 
   RtlRequest request_;
   const Params params_;
-  Engine& engine_;
   std::uint64_t made_ = 0;                                                   // twins
   std::vector<std::pair<std::string, std::unique_ptr<Lockstep>>> lockstep_;  // by the block's name
   std::vector<std::pair<std::string, std::unique_ptr<TransactionLockstep>>> transactions_;
-  std::vector<std::pair<std::string, std::unique_ptr<RtlBlock>>> rtl_;
+  std::vector<std::pair<std::string, RtlBlock*>> rtl_;  // of the NICs that were made
 };
 
 }  // namespace rxnic

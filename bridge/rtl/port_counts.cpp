@@ -8,7 +8,7 @@
 
 namespace rxnic {
 
-PortCounts::PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, Block& block) {
+PortCounts::PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, BehindRtl& block) {
   const auto place = [&port](std::string_view field) {
     const TwinJoint::Place found = port.place_of(field);
     if (found.bits == 0) throw std::logic_error(fmt::format("port {}: has no field {}", port.twin.name, field));
@@ -18,7 +18,8 @@ PortCounts::PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint
     for (const PortCount& of_port : c.counts) {
       if (of_port.port != port.twin.name || !port.joined()) continue;
       Count count{.counter = block.counter(c.name), .subtract = of_port.subtract};
-      if (count.counter == nullptr) throw std::logic_error(fmt::format("{}: has no counter {}", block.name(), c.name));
+      if (count.counter == nullptr)
+        throw std::logic_error(fmt::format("port {}: its block has no counter {}", port.twin.name, c.name));
       if (!of_port.sum.empty()) count.sum = place(of_port.sum);
       for (const PortCount::Condition& w : of_port.where) {
         const TwinJoint::Place bits = w.bits != 0 ? TwinJoint::Place{w.from, w.bits} : place(w.field);

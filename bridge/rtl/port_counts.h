@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bridge/rtl/twin_ports.h"
-#include "model/engine/block.h"
+#include "model/engine/behind_rtl.h"
 
 namespace rxnic {
 
@@ -14,7 +14,7 @@ class PortCounts {
  public:
   // Of the block's counters those that `port` has a part in. Throws std::logic_error when the block has no such
   // counter, or the port no such field.
-  PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, Block& block);
+  PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, BehindRtl& block);
   void passes(const std::vector<std::uint32_t>& bits_of_value);
 
  private:

@@ -5,14 +5,21 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "bridge/rtl/port_counts.h"
+#include "model/ports/cqe_generator_ports.h"
+#include "model/ports/grh_scatter_ports.h"
+#include "model/ports/srq_wqe_fetcher_ports.h"
+#include "model/ports/tag_match_cam_ports.h"
 
 namespace rxnic {
 
 struct RtlBlock::Port : TwinJoint {
-  Port(const Engine& engine, Block& block, const TwinPort& of_twin, const Twin& rtl)
-      : TwinJoint(engine, block, of_twin), counts(rtl.counters(), *this, block) {}
+  Port(const Engine& engine, const Block& face, BehindRtl& behind, const TwinPort& of_twin, const Twin& rtl)
+      : TwinJoint(engine, face, of_twin), counts(rtl.counters(), *this, behind) {}
   PortCounts counts;
   bool has_packets = false;  // its values have observers' fields (R5)
 };
@@ -25,30 +32,31 @@ PacketHandle buffer_of(const TwinJoint& p, const std::vector<std::uint32_t>& bit
 
 }  // namespace
 
-RtlBlock::RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& block, std::unique_ptr<Twin> twin,
-                   Stamp stamp, bool always)
-    : Block(name), engine_(engine), block_(block), twin_(std::move(twin)), stamp_(std::move(stamp)), always_(always) {
-  engine.replace(block, *this);
+RtlBlock::RtlBlock(Engine& engine, Block& face, std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
+                   Options options)
+    : engine_(engine),
+      face_(face),
+      model_(std::move(model)),
+      behind_(behind_rtl(*model_)),
+      twin_(std::move(twin)),
+      options_(std::move(options)) {
+  model_->take_time_of(face_);
 }
 
 RtlBlock::~RtlBlock() = default;
 
-void RtlBlock::start_of_simulation() {
-  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port, *twin_);
-  refuse_missing_ports(engine_, block_, *twin_);
+void RtlBlock::start() {
+  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, face_, behind_, port, *twin_);
+  refuse_missing_ports(engine_, face_, *twin_);
   for (Port& p : ports_) {
-    if (p.link == nullptr) continue;
-    p.has_packets = !p.link->operations()->observers(p.value.data()).empty();
-    const sc_core::sc_object& port = *p.port;
-    if (p.twin.kind == TwinPortKind::kIn) p.link->set_consumer(*this, port);
-    if (p.twin.kind == TwinPortKind::kOut) p.link->set_producer(*this, port);
+    if (p.link != nullptr) p.has_packets = !p.link->operations()->observers(p.value.data()).empty();
   }
   reset_twin(*twin_);
-  set_up_twin(*twin_, ports_, block_);
+  set_up_twin(*twin_, ports_, behind_);
 }
 
-Cycle RtlBlock::step(Cycle now) {
-  for (; always_ && next_ < now && failure().empty(); next_ += 1) {  // (R3)
+RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
+  for (; options_.always && next_ < now && failure().empty(); next_ += 1) {  // (R3)
     drive(next_);
     clock();
   }
@@ -56,7 +64,7 @@ Cycle RtlBlock::step(Cycle now) {
   look_at_activity();
   if (!failure().empty()) {  // (R4)
     engine_.stop();
-    return rest(now, Activity::kStarved, kNever);
+    return {Activity::kStarved, kNever};
   }
   const bool rested = *twin_->quiescent != 0;
   bool passes = false;
@@ -76,7 +84,7 @@ Cycle RtlBlock::step(Cycle now) {
     if (!rests || p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
     next = earliest(next, latest(p.link->head_visible_from(), now + 1));
   }
-  return rest(now, is, now + 1, Activity::kStarved, next);
+  return {is, next};
 }
 
 void RtlBlock::look_at_activity() {
@@ -108,10 +116,10 @@ void RtlBlock::take(Port& p, Cycle now) {
     if (buffer != kNoPacket) kept.clear();
     kept.push_back(
         {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
-    if (stamp_) stamp_(buffer, now, false);
+    if (options_.stamp) options_.stamp(buffer, now, false);
   }
   p.counts.passes(p.model);
-  p.link->take_head(now, block_);
+  p.link->take_head(now, behind_);
   ++transactions_;
 }
 
@@ -128,7 +136,7 @@ void RtlBlock::give(Port& p, Cycle now) {
       continue;
     }
     if (!p.has_packets) {
-      p.link->push_bits(now, p.lane.data(), {}, block_);
+      p.link->push_bits(now, p.lane.data(), {}, behind_);
       continue;
     }
     const PacketHandle buffer = buffer_of(p, p.lane);
@@ -138,10 +146,10 @@ void RtlBlock::give(Port& p, Cycle now) {
       return buffer != kNoPacket || (k.role == role && k.qpn == qpn);
     });
     p.link->push_bits(now, p.lane.data(), from == kept.end() ? DescriptorOperations::Observers{} : from->observers,
-                      block_);
+                      behind_);
     if (p.number(p.lane, "last", 1) == 0) continue;
     if (buffer == kNoPacket && from != kept.end()) kept.erase(from);
-    if (stamp_) stamp_(buffer, now, true);
+    if (options_.stamp) options_.stamp(buffer, now, true);
   }
 }
 
@@ -158,6 +166,74 @@ void RtlBlock::clock() {
   clock_twin(*twin_);
   if (!twin_->failure().empty()) engine_.stop();  // (R4)
   for (Port& p : ports_) p.words_come();
+}
+
+namespace {
+
+// The ports of a block with the work of RTL. In a cycle without a step the RTL rests.
+template <class Ports>
+class InPlace : public Ports, public RtlBlock {
+ public:
+  InPlace(const sc_core::sc_module_name& name, Engine& engine, std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
+          const Options& options)
+      : Ports(name), RtlBlock(engine, *this, std::move(model), std::move(twin), options) {
+    behind_rtl(this->model()).stand_behind(*this);
+  }
+  Cycle step(Cycle now) override {
+    const Step done = step_rtl(now);
+    return this->rest(now, done.activity, now + 1, Activity::kStarved, done.next);
+  }
+
+ protected:
+  Ports& behind() { return static_cast<Ports&>(model()); }
+  const Ports& behind() const { return static_cast<const Ports&>(model()); }
+  void start_of_simulation() override { start(); }
+};
+
+class GrhScatterRtl final : public InPlace<GrhScatterPorts> {
+ public:
+  using InPlace::InPlace;
+  const GrhScatterCounters& counters() const override { return behind().counters(); }
+};
+
+class SrqWqeFetcherRtl final : public InPlace<SrqWqeFetcherPorts> {
+ public:
+  using InPlace::InPlace;
+  const SrqWqeFetcherCounters& counters() const override { return behind().counters(); }
+  const WorkQueueTableCounters& prefetch_counters() const override { return behind().prefetch_counters(); }
+  WqId create(const WqContext& queue, HostMemory& memory) override { return behind().create(queue, memory); }
+};
+
+class TagMatchCamRtl final : public InPlace<TagMatchCamPorts> {
+ public:
+  using InPlace::InPlace;
+  const TagMatchCamCounters& counters() const override { return behind().counters(); }
+  bool create(WqId srq, const WqContext& attributes) override { return behind().create(srq, attributes); }
+  bool has_room() const override { return behind().has_room(); }
+};
+
+class CqeGeneratorRtl final : public InPlace<CqeGeneratorPorts> {
+ public:
+  using InPlace::InPlace;
+  const CqeGeneratorCounters& counters() const override { return behind().counters(); }
+  void create(const CqContext& attributes, HostMemory& memory) override { behind().create(attributes, memory); }
+  void attach_srq(WqId queue, Srqn srqn) override { behind().attach_srq(queue, srqn); }
+  void set_observer(CompletionObserver* observer) override { behind().set_observer(observer); }
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_rtl_block(std::string_view block, const char* name, Engine& engine,
+                                      std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
+                                      const RtlBlock::Options& options) {
+  const auto made = [&]<class B>(std::type_identity<B>) -> std::unique_ptr<Block> {
+    return std::make_unique<B>(name, engine, std::move(model), std::move(twin), options);
+  };
+  if (block == "grh_scatter") return made(std::type_identity<GrhScatterRtl>{});
+  if (block == "srq_wqe_fetcher") return made(std::type_identity<SrqWqeFetcherRtl>{});
+  if (block == "tag_match_cam") return made(std::type_identity<TagMatchCamRtl>{});
+  if (block == "cqe_generator") return made(std::type_identity<CqeGeneratorRtl>{});
+  throw std::invalid_argument(fmt::format("{}: found a block without RTL", block));
 }
 
 }  // namespace rxnic

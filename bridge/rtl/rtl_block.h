@@ -2,7 +2,8 @@
 // A twin in the place of its block: it takes from the block's links and pushes into them what the RTL takes and gives.
 //
 //   R1  The results are those of the block, in every mode of the engine and every step order: all links pass the same
-//       values in the same cycles, and the run ends in the same one. The block itself does nothing any more.
+//       values in the same cycles, and the run ends in the same one. The block of C++ stands behind the RTL
+//       (model/engine/behind_rtl.h), and is not stepped.
 //   R2  Of its counters it has those that the ports show (twin_facts.h, R7). Its cycle account is the block's when the
 //       RTL says what it does (twin.h, R4). Of other RTL the account knows two activities, and its busy cycles are an
 //       upper bound: kBusy while something is left to do or passes a port, as far as they show; otherwise kStarved.
@@ -19,30 +20,42 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bridge/rtl/twin.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 
 namespace rxnic {
 
-class RtlBlock final : public Block {
+// The work of the RTL. rtl_block.cpp adds the ports of each block that has RTL.
+class RtlBlock {
  public:
   // Called when a packet is taken, and when it leaves with its last value: observers stamp it.
   using Stamp = std::function<void(PacketHandle buffer, Cycle now, bool leaves)>;
-  // Before the simulation starts; `block` has been added to the engine.
-  RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& block, std::unique_ptr<Twin> twin,
-           Stamp stamp = {}, bool always = false);
-  ~RtlBlock() override;
-  Cycle step(Cycle now) override;
+  struct Options {
+    Stamp stamp{};
+    bool always = false;  // (R3)
+  };
+  virtual ~RtlBlock();
   std::uint64_t clocked() const { return clocked_; }
   std::uint64_t transactions() const { return transactions_; }
   std::string_view failure() const { return wrong_.empty() ? twin_->failure() : wrong_; }
   bool knows_activity() const { return twin_->activity != nullptr; }  // (R2)
 
  protected:
-  void start_of_simulation() override;
+  // Throws std::invalid_argument: `model` does not stand behind RTL.
+  RtlBlock(Engine& engine, Block& face, std::shared_ptr<Block> model, std::unique_ptr<Twin> twin, Options options);
+  void start();  // when the simulation starts
+  struct Step {
+    Activity activity;  // in this cycle
+    Cycle next;         // of the next step
+  };
+  Step step_rtl(Cycle now);
+  const Block& model() const { return *model_; }
+  Block& model() { return *model_; }
 
  private:
   struct Port;
@@ -58,10 +71,11 @@ class RtlBlock final : public Block {
   void look_at_activity();
 
   Engine& engine_;
-  Block& block_;
+  Block& face_;
+  const std::shared_ptr<Block> model_;
+  BehindRtl& behind_;
   std::unique_ptr<Twin> twin_;
-  const Stamp stamp_;
-  const bool always_;
+  const Options options_;
   std::vector<Port> ports_;
   std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
   Cycle next_{};                                        // the twin's
@@ -69,5 +83,11 @@ class RtlBlock final : public Block {
   std::string wrong_;                                   // (R4)
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
+
+// RTL of the block `block` in the place of `model`, which is that block in C++: a block with the same ports, which is an
+// RtlBlock. Throws std::invalid_argument when there is no RTL of such a block.
+std::unique_ptr<Block> make_rtl_block(std::string_view block, const char* name, Engine& engine,
+                                      std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
+                                      const RtlBlock::Options& options = {});
 
 }  // namespace rxnic

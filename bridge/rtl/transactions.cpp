@@ -93,7 +93,7 @@ void TransactionLockstep::connect() {
     if (p.twin.name == twin_->requests()) requests_ = &p;
   }
   reset_twin(*twin_);
-  set_up_twin(*twin_, ports_, block_);
+  set_up_twin(*twin_, ports_, behind_rtl(block_));
 }
 
 void TransactionLockstep::sample(Cycle now) {

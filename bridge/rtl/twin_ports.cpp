@@ -177,6 +177,12 @@ std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
   return memory == nullptr ? operations().text(bits_of_value) : memory->address_text(bits_of_value);
 }
 
+const BehindRtl& behind_rtl(const Block& block) {
+  if (const auto* const behind = dynamic_cast<const BehindRtl*>(&block)) return *behind;
+  throw std::invalid_argument(
+      fmt::format("{}: found a block that does nothing for RTL; expected one that is a BehindRtl", block.name()));
+}
+
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin) {
   const auto need = [&](const sc_core::sc_object* port) {
     const auto& ports = twin.ports();

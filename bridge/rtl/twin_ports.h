@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bridge/rtl/twin.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/engine/read_port.h"
@@ -89,6 +91,9 @@ void look_up_all(Ports& ports) {
   }
 }
 
+// What a block of C++ does for RTL of the same block. Throws std::invalid_argument: it does nothing.
+const BehindRtl& behind_rtl(const Block& block);
+inline BehindRtl& behind_rtl(Block& block) { return const_cast<BehindRtl&>(behind_rtl(std::as_const(block))); }
 // Throws std::runtime_error when a port of the block is none of the twin's.
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin);
 // A clock with reset, from which the twin starts; nothing is at its inputs.
@@ -97,7 +102,7 @@ void give_at_setup(Twin& twin, TwinJoint& input, const std::vector<std::uint32_t
 // What the block was told before the first cycle, through the twin's inputs. Throws std::runtime_error when one is not
 // taken.
 template <class Ports>
-void set_up_twin(Twin& twin, Ports& ports, const Block& block) {
+void set_up_twin(Twin& twin, Ports& ports, const BehindRtl& block) {
   block.repeat_setup([&](const sc_core::sc_object& input, const DescriptorOperations& of, const void* value) {
     std::vector<std::uint32_t> bits(words_of_bits(of.bits));
     of.pack(value, bits.data());

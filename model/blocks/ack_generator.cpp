@@ -35,18 +35,22 @@ DmaRequest atomic_request(const AckRequest& p) {
 
 }  // namespace
 
-AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
-                           std::uint32_t clock_period_ps, RdAtomicOverLimit over_limit)
-    : Block(name),
+AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, PacketPool& packets,
+                           Ledger& ledger, QpPinPort contexts, std::uint32_t clock_period_ps,
+                           RdAtomicOverLimit over_limit, std::unique_ptr<ReadScheduler> scheduler)
+    : AckGeneratorPorts(name),
       params_(params),
       over_limit_(over_limit),
-      shared_(shared),
-      contexts_(shared.contexts),
+      packets_(packets),
+      ledger_(ledger),
+      stamps_(packets),
+      contexts_(contexts),
       hold_cycles_(cycles_in(params.coalesce_timer_ps, clock_period_ps)),
       answers_(params.queue_depth + params.answers_waiting),
       atomic_requests_(answers_.room()),
       atomic_regions_(answers_.room()),
       failed_(contexts_.lines()),
+      scheduler_(std::move(scheduler)),
       served_(params.reads_in_progress),
       unserved_(2 * answers_.room()),
       atomics_(answers_.room()),
@@ -135,21 +139,21 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   AckRequest& p = *in.peek(now);
   if (!has_room(p)) return true;
   ++counters_.packets;
-  shared_.stamp(p.buffer, Station::kAckGenerator, now);
+  stamps_.stamp(p.buffer, Station::kAckGenerator, now);
   if (refused_.refuses(p)) {  // (R7) it has been carried out and completed: only its response is not sent
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
   if (p.acknowledge && p.line != kNoLine && p.role == PacketRole::kReceived && p.has(kRequest)) answer(p, now);
   if (p.congested) notify_congestion(p, now);
-  shared_.ledger.retire(p, now);
+  ledger_.retire(p, now);
   in.drop(now);
   return false;
 }
 
 // The way back to the sender, taken from the request's frame.
 const ReturnPath& AckGenerator::return_path(const AckRequest& p) {
-  const Packet& buffer = shared_.packets[p.buffer];
+  const Packet& buffer = packets_[p.buffer];
   std::unique_ptr<ReturnPath>& kept = paths_[raw(p.qpn) % kPaths];
   if (kept == nullptr) kept = std::make_unique<ReturnPath>();
   ReturnPath& path = *kept;

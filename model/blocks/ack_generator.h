@@ -49,46 +49,29 @@
 #include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/responder/answer_table.h"
 #include "model/core/responder/cnp_pacer.h"
+#include "model/core/responder/read_scheduler.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
 #include "model/engine/sorted_line.h"
 #include "model/params/params.h"
-#include "model/types/ack_generator_counters.h"
+#include "model/ports/ack_generator_ports.h"
 #include "model/types/command.h"
+#include "model/types/packet_stamps.h"
 
 namespace rxnic {
 
-// Is notified of each READ and atomic whose last response leaves. Nothing in the model depends on it.
-class ResponseObserver {
+class AckGenerator final : public AckGeneratorPorts {
  public:
-  virtual ~ResponseObserver() = default;
-  // `begun`: the request arrived; `leaves`: the response leaves the block.
-  virtual void on_answered(Cycle begun, Cycle leaves) = 0;
-};
-
-class AckGenerator final : public Block {
- public:
-  AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
-               std::uint32_t clock_period_ps, RdAtomicOverLimit over_limit = {});
+  AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, PacketPool& packets,
+               Ledger& ledger, QpPinPort contexts, std::uint32_t clock_period_ps, RdAtomicOverLimit over_limit = {},
+               std::unique_ptr<ReadScheduler> scheduler = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const AckGeneratorCounters& counters() const { return counters_; }
-  void set_observer(ResponseObserver* observer) { observer_ = observer; }
-  In<AckRequest> in{"in"};
-  Out<GatherSegment> gather{"gather"};
-  In<GatheredData> gathered{"gathered"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};
-  Out<WireFrame> tx{"tx"};
-  Out<QpFailure> failures{"failures"};
-  Out<Refusal> refusals{"refusals"};
-  In<RetireCommand> commands{"commands"};
-  Out<StepDone> command_done{"command_done"};
+  const AckGeneratorCounters& counters() const override { return counters_; }
+  void set_observer(ResponseObserver* observer) override { observer_ = observer; }
 
  private:
   using Index = AnswerTable::Index;
@@ -134,6 +117,7 @@ class AckGenerator final : public Block {
   void advance(Index flow, Cycle now);
   Index readable(const AnswerTable::Flow& f) const;
   void issue(Cycle now);
+  void schedule();
   void issue_read(Index flow, Index at, Cycle now);
   void ask_piece(Cycle now);
   void take_data(Cycle now);
@@ -166,21 +150,24 @@ class AckGenerator final : public Block {
   AckGeneratorParams params_;
   ResponseObserver* observer_ = nullptr;
   RdAtomicOverLimit over_limit_;
-  NicShared& shared_;
+  PacketPool& packets_;
+  Ledger& ledger_;
+  PacketStamps stamps_;
   QpPinPort contexts_;
   std::uint64_t hold_cycles_;
   Refusals refused_;
   AnswerTable answers_;
-  std::vector<AtomicResult> results_;        // by handle of the responder resource
-  std::vector<DmaRequest> atomic_requests_;  // by answer
-  std::vector<Key> atomic_regions_;          // by answer: key by which its address was found
-  DelayLine<QpFailure> failed_;              // to be reported: at most one a QP, whose line is pinned for it
-  std::vector<Index> held_;                  // flows with a held ACK, oldest first
-  DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
-  DelayLine<Index> unserved_;                // flows that wait until they may join served_
-  DelayLine<Index> atomics_;                 // atomics that have their bucket, to be carried out
-  std::uint32_t atomics_open_ = 0;           // given to the DMA engine
-  std::uint32_t atomics_waiting_ = 0;        // for their bucket
+  std::vector<AtomicResult> results_;         // by handle of the responder resource
+  std::vector<DmaRequest> atomic_requests_;   // by answer
+  std::vector<Key> atomic_regions_;           // by answer: key by which its address was found
+  DelayLine<QpFailure> failed_;               // to be reported: at most one a QP, whose line is pinned for it
+  std::vector<Index> held_;                   // flows with a held ACK, oldest first
+  std::unique_ptr<ReadScheduler> scheduler_;  // nullptr: in turn
+  DelayLine<Index> served_;                   // flows with READ data to ask for, in turn
+  DelayLine<Index> unserved_;                 // flows that wait until they may join served_
+  DelayLine<Index> atomics_;                  // atomics that have their bucket, to be carried out
+  std::uint32_t atomics_open_ = 0;            // given to the DMA engine
+  std::uint32_t atomics_waiting_ = 0;         // for their bucket
   std::vector<Bucket> buckets_;
   std::vector<Index> next_in_bucket_;   // by answer
   DelayLine<Ready> ready_;              // responses without data, waiting for the builder

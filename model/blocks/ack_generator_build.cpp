@@ -10,7 +10,7 @@ namespace rxnic {
 void AckGenerator::start_build(Cycle now) {  // (R2)
   if (now < next_start_ || line_.full()) return;
   if (!cnps_.empty()) {
-    if (shared_.packets.available(PacketClass::kResponse)) {
+    if (packets_.available(PacketClass::kResponse)) {
       build_cnp(now);
       return;
     }
@@ -20,7 +20,7 @@ void AckGenerator::start_build(Cycle now) {  // (R2)
   // (R3) Responses that were ready when the data's READ began may be of its QP: they go before the data. (R8) Data has
   // its buffer: it goes when there is none for another response.
   const auto may_go_first = [&] {
-    const bool its_turn = data_next_ || !shared_.packets.available(PacketClass::kResponse);
+    const bool its_turn = data_next_ || !packets_.available(PacketClass::kResponse);
     return its_turn && ready_.front().ticket >= answers_[on_their_way_[data_ready_.front()].answer].after;
   };
   if (data && (ready_.empty() || may_go_first())) {
@@ -43,8 +43,8 @@ void AckGenerator::notify_congestion(const AckRequest& p, Cycle now) {
 }
 
 void AckGenerator::build_cnp(Cycle now) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
-  Packet& p = shared_.packets[h];
+  const PacketHandle h = packets_.allocate(PacketClass::kResponse, kMostHeaderBytes);
+  Packet& p = packets_[h];
   p.id = cnps_.front().id;
   p.h = cnps_.front().h;
   cnps_.drop();
@@ -52,15 +52,15 @@ void AckGenerator::build_cnp(Cycle now) {
 }
 
 void AckGenerator::build_plain(Cycle now) {
-  if (!shared_.packets.available(PacketClass::kResponse)) {  // (R8)
+  if (!packets_.available(PacketClass::kResponse)) {  // (R8)
     wants_buffer_ = true;
     return;
   }
   data_next_ = true;
   const Ready ready = ready_.pop();
   ready_plain_ -= ready.plain;
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
-  Packet& p = shared_.packets[h];
+  const PacketHandle h = packets_.allocate(PacketClass::kResponse, kMostHeaderBytes);
+  Packet& p = packets_[h];
   const OwedAnswer& a = answers_[ready.answer];
   p.id = a.id;
   answers_.remove(ready.answer);
@@ -78,7 +78,7 @@ void AckGenerator::build_plain(Cycle now) {
 }
 
 void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now) {
-  Packet& p = shared_.packets[h];
+  Packet& p = packets_[h];
   const WireFrame frame = build_answer(h, p, payload_bytes);
   const std::uint32_t traits = opcode_info(p.h.opcode).traits;
   counters_.cnps += (traits & kIsCnp) != 0;

@@ -42,10 +42,11 @@ void AckGenerator::issue(Cycle now) {
   // (R8) Data must not hold all buffers while a response waits for one that leaves before the data (R3).
   const std::size_t on_their_way = on_their_way_.size() - free_ways_.size();
   const bool leaves_one = ready_.empty() || on_their_way + 1 < params_.packet_buffers;
-  if (!leaves_one || !shared_.packets.available(PacketClass::kResponse)) {
+  if (!leaves_one || !packets_.available(PacketClass::kResponse)) {
     wants_buffer_ = true;
     return;
   }
+  if (scheduler_ != nullptr) schedule();
   const Index flow = served_.front();
   AnswerTable::Flow& f = answers_.flow(flow);
   issue_read(flow, readable(f), now);
@@ -61,6 +62,21 @@ void AckGenerator::issue(Cycle now) {
     f.turns = 0;
     served_.push(served_.pop(), Cycle{});
   }
+}
+
+// Brings the flow that the policy chooses to the front. The one that is there has data to ask for.
+void AckGenerator::schedule() {
+  std::vector<ReadTurn> waiting;
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t n = 0; n < served_.size(); ++n) {
+    const AnswerTable::Flow& f = answers_.flow(served_.at(n));
+    const Index at = readable(f);
+    if (at == kNone) continue;  // failed meanwhile: it leaves when it comes to the front
+    waiting.push_back({Qpn{f.qpn}, answers_[at].read.bytes_left, f.on_way, f.turns});
+    places.push_back(n);
+  }
+  const std::size_t chosen = scheduler_->next(waiting);
+  for (std::uint32_t n = chosen < places.size() ? places[chosen] : 0; n > 0; --n) served_.push(served_.pop(), Cycle{});
 }
 
 // Asks for the next piece of the response at hand.
@@ -104,13 +120,13 @@ void AckGenerator::build_read_response(Cycle now) {
   } else if (const Cycle came = on_their_way_[from.next].came; came != kNever) {
     data_ready_.push(from.next, came);
   }
-  Packet& p = shared_.packets[data.buffer];
+  Packet& p = packets_[data.buffer];
   OwedAnswer& a = answers_[from.answer];
   --a.on_their_way;
   if (data.gone && !a.failed) fail_silently(from.answer);
   if (a.failed) {
     ++counters_.suppressed;
-    shared_.packets.release(data.buffer);
+    packets_.release(data.buffer);
   } else if (data.syndrome != 0) {  // (R7)
     ++counters_.memory_errors;
     make_nak(a, data.syndrome);
@@ -129,8 +145,8 @@ void AckGenerator::build_read_response(Cycle now) {
 void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   OwedAnswer& a = answers_[at];
   const std::size_t bytes = std::min(a.read.bytes_left, a.read.mtu);
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes + bytes);
-  Packet& response = shared_.packets[h];
+  const PacketHandle h = packets_.allocate(PacketClass::kResponse, kMostHeaderBytes + bytes);
+  Packet& response = packets_[h];
   response.id = a.id;
   if (!a.read.begun) a.after = next_ticket_;
   next_read_response(response, a.h, a.read, pieces_);

@@ -51,14 +51,15 @@ struct AddressTranslator::Rest {
 };
 
 AddressTranslator::AddressTranslator(const sc_core::sc_module_name& name, const AddressTranslatorParams& params,
-                                     NicShared& shared, WqeErrorStatus wqe_error)
-    : Block(name),
+                                     PacketStamps stamps, WqeErrorStatus wqe_error, std::unique_ptr<Replacement> mpt,
+                                     std::unique_ptr<Replacement> mtt)
+    : AddressTranslatorPorts(name),
       params_(params),
-      shared_(shared),
+      stamps_(stamps),
       bad_receive_(wqe_error == WqeErrorStatus::kLocProt ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation),
-      mpt_(params.mpt_sets, params.mpt_ways),
+      mpt_(params.mpt_sets, params.mpt_ways, std::move(mpt)),
       mpt_lines_(mpt_.lines()),
-      mtt_(params.mtt_sets, params.mtt_ways),
+      mtt_(params.mtt_sets, params.mtt_ways, std::move(mtt)),
       mtt_lines_(mtt_.lines()),
       walks_(params.walks_in_flight),
       main_(in, out, params.hit_cycles + 1),
@@ -131,7 +132,7 @@ void AddressTranslator::leave(Lane<From, To>& lane, Cycle now) {
 
 void AddressTranslator::count(const SegmentWrite& s, Cycle leaves) {
   if (!s.last) return;
-  shared_.stamp(s.buffer, Station::kAddressTranslator, leaves);
+  stamps_.stamp(s.buffer, Station::kAddressTranslator, leaves);
   ++counters_.packets;
 }
 
@@ -212,7 +213,7 @@ bool AddressTranslator::take(ScatteredSegment& s, Cycle now) {
     swallows_ = !s.last;
     return false;
   }
-  shared_.stamp_taken(s.buffer, Station::kAddressTranslator, now);
+  stamps_.stamp_taken(s.buffer, Station::kAddressTranslator, now);
   refused_.squash_when_behind(s);
   if (!does_something(s)) s.bytes = 0;
   begun_.packets += s.first;

@@ -37,43 +37,32 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/memory/set_cache.h"
 #include "model/core/memory/translation.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
 #include "model/params/params.h"
-#include "model/types/address_translator_counters.h"
+#include "model/ports/address_translator_ports.h"
 #include "model/types/command.h"
 #include "model/types/doorbell.h"
 #include "model/types/event.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/segment.h"
 
 namespace rxnic {
 
-class AddressTranslator final : public Block {
+class AddressTranslator final : public AddressTranslatorPorts {
  public:
-  AddressTranslator(const sc_core::sc_module_name& name, const AddressTranslatorParams& params, NicShared& shared,
-                    WqeErrorStatus wqe_error = {});
+  AddressTranslator(const sc_core::sc_module_name& name, const AddressTranslatorParams& params, PacketStamps stamps,
+                    WqeErrorStatus wqe_error = {}, std::unique_ptr<Replacement> mpt = nullptr,
+                    std::unique_ptr<Replacement> mtt = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const AddressTranslatorCounters& counters() const { return counters_; }
-
-  In<ScatteredSegment> in{"in"};
-  Out<SegmentWrite> out{"out"};
-  In<GatherSegment> gather_in{"gather_in"};
-  Out<GatherRead> gather_out{"gather_out"};
-  Out<Refusal> refusals{"refusals"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};
-  In<RegionCommand> commands{"commands"};
-  Out<RegionReply> command_replies{"command_replies"};
-  Out<Event> page_requests{"page_requests"};
-  In<Doorbell> page_replies{"page_replies"};
+  const AddressTranslatorCounters& counters() const override { return counters_; }
 
  private:
   static constexpr std::uint32_t kNoWalk = 0xffffffff;
@@ -173,7 +162,7 @@ class AddressTranslator final : public Block {
   void forget_copies();
 
   const AddressTranslatorParams params_;
-  NicShared& shared_;
+  PacketStamps stamps_;
   const WcStatus bad_receive_;  // of a receive whose lkey is bad
   SetCache mpt_;
   std::vector<MptEntry> mpt_lines_;

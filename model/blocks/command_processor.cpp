@@ -8,7 +8,7 @@ namespace rxnic {
 
 CommandProcessor::CommandProcessor(const sc_core::sc_module_name& name, const CommandProcessorParams& params,
                                    std::uint32_t clock_period_ps)
-    : Block(name),
+    : CommandProcessorPorts(name),
       params_(params),
       command_cycles_(std::max<std::uint64_t>(1, cycles_in(params.command_ps, clock_period_ps))),
       buffer_(params.buffer_bytes) {

@@ -25,21 +25,25 @@ bool places_data(const CompletionRequest& p) {
 
 }  // namespace
 
-CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
-                           std::uint32_t clock_period_ps, std::uint32_t queues)
-    : Block(name),
+CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params,
+                           CompletionQps<Block> contexts, const WqeStore& wqes, PacketStamps stamps,
+                           std::uint32_t clock_period_ps, std::uint32_t queues,
+                           std::unique_ptr<Replacement> replacement)
+    : CqeGeneratorPorts(name),
       params_(params),
-      shared_(shared),
-      contexts_(shared.contexts),
+      wqes_(wqes),
+      stamps_(stamps),
+      contexts_(contexts),
       cqs_({{params.cq_contexts, params.cq_context_ways, params.cq_misses_in_flight},
             params.compression ? params.compression_max : 0,
             params.moderation_unit_ps,
-            clock_period_ps}),
+            clock_period_ps},
+           std::move(replacement)),
       records_(cqs_.cache(), *this),
       waits_(cqs_, counters_),
       queue_(params.cq_misses_in_flight + 1),
       srqs_(queues),
-      completed_(shared.wqes.size()),
+      completed_(wqes.size()),
       leaving_(params.compression ? block_slots(std::min(params.compression_max, kMaxSession)) : 1, params.cqe_bytes),
       writes_(params.write_depth),
       pipeline_(params.latency_cycles),
@@ -48,22 +52,30 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       events_(params.event_depth),
       flush_list_(contexts_.lines()),
       failed_list_(contexts_.lines()) {
-  const std::uint32_t slots = leaving_.slots();
-  staged_.resize(std::size_t{params.write_depth + 2} * slots * LeavingCqes::kCqeBytes);
+  staged_.resize(std::size_t{params.write_depth + 2} * leaving_.slots() * LeavingCqes::kCqeBytes);
   contexts_.set_clock(*this);
-  context.bind(contexts_);
-  failure_context.bind(contexts_);
-  context_write.bind(contexts_);
-  unpinned.bind(contexts_);
-  wqe.bind(shared.wqes);
-  fetched.bind(records_);
-  written_back.bind(records_);
-  written.bind(leaving_, slots);
+  bind_memories(*this);
+}
+
+void CqeGenerator::bind_memories(CqeGeneratorPorts& to) {
+  to.context.bind(contexts_);
+  to.failure_context.bind(contexts_);
+  to.context_write.bind(contexts_);
+  to.unpinned.bind(contexts_);
+  to.wqe.bind(wqes_);
+  to.fetched.bind(records_);
+  to.written_back.bind(records_);
+  to.written.bind(leaving_, leaving_.slots());
+}
+
+void CqeGenerator::stand_behind(Block& face) {
+  face_ = static_cast<CqeGeneratorPorts*>(&face);
+  bind_memories(*face_);
 }
 
 // A write's data must stay in its place until the DMA engine has taken the request from the link.
 void CqeGenerator::end_of_elaboration() {
-  leaving_.set_places((dma.size() > 0 ? dma[0]->capacity() : 0) + 1);
+  leaving_.set_places((face_->dma.size() > 0 ? face_->dma[0]->capacity() : 0) + 1);
   if (doorbells.size() > 0) doorbells_held_ = doorbells[0]->capacity();
 }
 
@@ -95,7 +107,7 @@ Cycle CqeGenerator::step(Cycle now) {
     stalled = !can_take(p, now);
     if (!stalled) {
       Cq* cq = nullptr;
-      shared_.stamp_begun(p.buffer, Station::kCqeGenerator, now);
+      stamps_.stamp_begun(p.buffer, Station::kCqeGenerator, now);
       const ContextLookup found = look_up_of_packet(p, cq);
       waiting_ = found == ContextLookup::kWaits;
       if (!waiting_) {
@@ -149,7 +161,7 @@ bool CqeGenerator::send_due(Cycle now) {  // (R1)
   if (writes_.ready(now) && !write_waits_) dma.push(now, leave(writes_.pop(), now));
   if (pipeline_.ready(now) && !writes_.ready(now)) {
     if (out.can_push(now)) {
-      shared_.stamp(pipeline_.front().buffer, Station::kCqeGenerator, now);
+      stamps_.stamp(pipeline_.front().buffer, Station::kCqeGenerator, now);
       out.push(now, pipeline_.front());
       pipeline_.drop();
     } else {
@@ -245,7 +257,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   const Cycle leaves = now + params_.latency_cycles;
   if (writes_.empty() && pipeline_.empty() && out.can_send(now, leaves)) {
     const AckRequest& carried_on = p;
-    shared_.stamp(p.buffer, Station::kCqeGenerator, leaves);
+    stamps_.stamp(p.buffer, Station::kCqeGenerator, leaves);
     out.send(now, leaves, carried_on, [](AckRequest&) {});
     last_leaves_ = leaves;
   } else {

@@ -69,90 +69,59 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/completion/completion_memories.h"
 #include "model/core/completion/cq_table.h"
 #include "model/core/memory/context_waits.h"
+#include "model/core/memory/replacement.h"
+#include "model/core/receive_queue/wqe_store.h"
 #include "model/core/responder/refusal.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
-#include "model/engine/read_port.h"
-#include "model/engine/write_port.h"
 #include "model/params/params.h"
+#include "model/ports/cqe_generator_ports.h"
 #include "model/types/command.h"
-#include "model/types/cqe_generator_counters.h"
 #include "model/types/message_times.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/rendezvous.h"
 #include "model/types/requester_notice.h"
 
 namespace rxnic {
 
-// Is notified of each completion that is written, when its DMA write is made, in the order in which the writes land
-// (HostNotice). Nothing in the model depends on it.
-class CompletionObserver {
- public:
-  virtual ~CompletionObserver() = default;
-  // `times`: of its message; of a compressed CQE, the title's.
-  virtual void on_written(Cqn cq, const Cqe& cqe, const MessageTimes& times, Cycle now) = 0;
-};
-
-class CqeGenerator final : public Block {
+class CqeGenerator final : public CqeGeneratorPorts, public BehindRtl {
  public:
   // `queues`: WqIds below this number may be SRQs.
-  CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
-               std::uint32_t clock_period_ps, std::uint32_t queues = 1024);
+  CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, CompletionQps<Block> contexts,
+               const WqeStore& wqes, PacketStamps stamps, std::uint32_t clock_period_ps, std::uint32_t queues = 1024,
+               std::unique_ptr<Replacement> replacement = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void stand_behind(Block& face) override;
   std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   void complete(const sc_core::sc_object& port, void* value) override;
   void taken(const sc_core::sc_object& port, const void* value) override;
   void repeat_setup(const Give& give) const override;
-  const CqeGeneratorCounters& counters() const { return counters_; }
+  const CqeGeneratorCounters& counters() const override { return counters_; }
 
   // Before the first cycle: commands repeat it for RTL.
-  void create(const CqContext& attributes, HostMemory& memory);
+  void create(const CqContext& attributes, HostMemory& memory) override;
   // Completions whose WQE comes from `queue` name the SRQ.
-  void attach_srq(WqId queue, Srqn srqn);
+  void attach_srq(WqId queue, Srqn srqn) override;
   // For tests. `valid` is 0 when there is no such CQ; false: its context is on its way.
   bool read(Cqn number, HostMemory& memory, CqRecord& record) const {
     return cqs_.cache().read(raw(number), memory, record);
   }
   const CompletionQueue* find(Cqn number) const;  // nullptr: its context is not here
-  void set_observer(CompletionObserver* observer) { observer_ = observer; }
-
-  In<CompletionRequest> in{"in"};
-  Out<AckRequest> out{"out"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
-  Out<DmaRequest> context_dma{"context_dma"};
-  In<DmaCompletion> context_dma_done{"context_dma_done"};
-  Out<FlushRequest> flushes{"flushes"};
-  Out<WqeSlot> released{"released"};  // to the WQE fetcher; may stay unbound
-  Out<FailedQp> failed{"failed"};
-  Out<AnswerNotice> placed{"placed"};  // may stay unbound, as the next one
-  Out<RendezvousRequest> rendezvous{"rendezvous"};
-  Out<Refusal> refusals{"refusals"};
-  In<QpFailure> failures{"failures"};
-  Out<Event> events{"events"};
-  In<Doorbell> doorbells{"doorbells"};
-  In<CqCommand> commands{"commands"};
-  Out<CqReply> command_replies{"command_replies"};
-  ReadPort<ContextLine, CompletionQp> context{"context"};
-  ReadPort<ContextLine, CompletionQp> failure_context{"failure_context"};
-  WritePort<CompletionContextWrite> context_write{"context_write"};
-  WritePort<ContextLine> unpinned{"unpinned"};
-  ReadPort<WqeSlot, DataSegment> wqe{"wqe"};
-  ReadPort<CqLine, StoredCq> fetched{"fetched"};
-  WritePort<CqWriteBack> written_back{"written_back"};
-  WritePort<CqeWrite> written{"written"};
+  void set_observer(CompletionObserver* observer) override { observer_ = observer; }
 
  protected:
   void end_of_elaboration() override;
 
  private:
+  void bind_memories(CqeGeneratorPorts& to);
   using Cq = CqState;
   struct HeldEvent {
     Event event;
@@ -223,7 +192,9 @@ class CqeGenerator final : public Block {
   std::uint32_t srq_plus_1(WqId queue) const;
 
   CqeGeneratorParams params_;
-  NicShared& shared_;
+  CqeGeneratorPorts* face_ = this;  // stand_behind()
+  const WqeStore& wqes_;
+  PacketStamps stamps_;
   CompletionQps<Block> contexts_;
   CqTable cqs_;
   CqRecords<Block> records_;

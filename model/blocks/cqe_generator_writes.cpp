@@ -9,7 +9,7 @@ namespace rxnic {
 
 MessageTimes CqeGenerator::times_of(const CompletionRequest& p) const {
   MessageTimes times{p.posted, Cycle{p.message_start}, {}};
-  if (p.buffer != kNoPacket) times.passed = shared_.stamps(p.buffer);
+  if (p.buffer != kNoPacket) times.passed = stamps_.of(p.buffer);
   return times;
 }
 
@@ -112,8 +112,8 @@ void CqeGenerator::send(Cq& cq, std::uint32_t first, std::uint32_t slots, std::u
 // A request of RTL: its data was written in the same cycle (R21).
 void CqeGenerator::complete(const sc_core::sc_object& port, void* value) {
   auto& request = *static_cast<DmaRequest*>(value);
-  if (&port == &context_dma) request.data = cqs_.cache().data(request.cookie);
-  if (&port != &dma) return;
+  if (&port == &face_->context_dma) request.data = cqs_.cache().data(request.cookie);
+  if (&port != &face_->dma) return;
   request.data = leaving_.last_place();
   request.bytes = std::min(request.bytes, leaving_.bytes_of_place());
   const Cqe first = leaving_.first_of_last();
@@ -127,7 +127,7 @@ void CqeGenerator::complete(const sc_core::sc_object& port, void* value) {
 // Of those that have no CQE, some are for a CQ that is closed for ever: more are not kept.
 void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
   constexpr std::size_t kMost = 1 << 16;
-  if (&port != &in || observer_ == nullptr) return;
+  if (&port != &face_->in || observer_ == nullptr) return;
   const auto& p = *static_cast<const CompletionRequest*>(value);
   if (!p.completes && !(p.releases_wqe && p.wqe_slot != kNoWqeSlot)) return;
   taken_.push_back({p.cq, p.qpn, p.wqe_index, times_of(p)});

@@ -21,10 +21,11 @@ std::array<Line, sizeof...(I)> lines_of(std::uint32_t depth, std::index_sequence
 }  // namespace
 
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams& params, std::uint32_t clock_period_ps,
-                     NicShared& shared, HostMemory& memory)
-    : Block(name),
+                     PacketPool& packets, HostMemory& memory, std::unique_ptr<DmaArbiter> arbiter)
+    : DmaEnginePorts(name),
       params_(params),
-      shared_(shared),
+      packets_(packets),
+      stamps_(packets),
       memory_(memory),
       time_(params.tlp_rate_mbps, clock_period_ps),
       up_(time_),
@@ -34,6 +35,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       posted_(params.posted_header_credits, params.posted_credit_bytes / CreditPool::kUnit),
       non_posted_(params.non_posted_header_credits, params.non_posted_data_credits),
       completion_(params.completion_credits, params.read_buffer_bytes / CreditPool::kUnit),
+      arbiter_(std::move(arbiter)),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
       data_(lines_of<SortedLine<std::uint32_t>>(params.tags, std::make_index_sequence<kLines>())),
@@ -96,7 +98,7 @@ void DmaEngine::give_back(Cycle now) {
   if (leaving_.ready(now)) {  // (R3)
     if (payload_done.can_push(now)) {
       const CompletionRequest& p = leaving_.front();
-      shared_.stamp(p.buffer, Station::kDmaEngine, now);
+      stamps_.stamp(p.buffer, Station::kDmaEngine, now);
       ++counters_.packets_written;
       payload_done.push(now, p);
       last_leaves_ = now;
@@ -144,7 +146,7 @@ bool DmaEngine::take_payload(Cycle now) {
     swallows_ = !writing_.last;
     return true;
   }
-  shared_.stamp_taken(writing_.buffer, Station::kDmaEngine, now);
+  stamps_.stamp_taken(writing_.buffer, Station::kDmaEngine, now);
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
   if (!has_writing_ && writing_.last) {
@@ -161,12 +163,12 @@ void DmaEngine::leave(CompletionRequest& p, Cycle due, Cycle now) {
   p.pressed = held_up_ && payload.peek(now, last_place_) != nullptr;
   held_up_ = writing_begun_ = false;
   const bool has_frame = p.buffer != kNoPacket;
-  const Cycle leaves = latest(latest(due, last_leaves_ + 1), has_frame ? shared_.packets[p.buffer].complete : Cycle{});
+  const Cycle leaves = latest(latest(due, last_leaves_ + 1), has_frame ? packets_[p.buffer].complete : Cycle{});
   if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {
     leaving_.push(p, leaves);
     return;
   }
-  shared_.stamp(p.buffer, Station::kDmaEngine, leaves);
+  stamps_.stamp(p.buffer, Station::kDmaEngine, leaves);
   ++counters_.packets_written;
   payload_done.send(now, leaves, p, [](CompletionRequest&) {});
   sent_.push(true, leaves);
@@ -188,21 +190,32 @@ bool DmaEngine::take_gather(Cycle now) {
 
 bool DmaEngine::start_one(Cycle now) {  // (R1)
   waits_for_device_ = false;
-  const std::uint32_t all = requesters();
+  std::uint32_t all = requesters();
+  if (arbiter_ != nullptr) {
+    for (const std::size_t last = turn_ == 0 ? kRequesters - 1 : turn_ - 1; all != 0;) {
+      std::size_t who = arbiter_->next(all, last);
+      if (who >= kRequesters || (all >> who & 1) == 0) who = static_cast<std::size_t>(std::countr_zero(all));
+      if (start(who, now)) return true;
+      all &= ~(1u << who);
+    }
+    return false;
+  }
   // First those from turn_ on, then the others.
   for (std::uint64_t bits = (std::uint64_t{all} << kRequesters | all) >> turn_ << turn_; bits != 0; bits &= bits - 1) {
     const std::size_t bit = static_cast<std::size_t>(std::countr_zero(bits));
     const std::size_t who = bit < kRequesters ? bit : bit - kRequesters;
-    const bool started = who == kPayload  ? start_payload(now)
-                         : who == kGather ? start_gather(now)
-                         : who == kEvents ? start_event(now)
-                                          : start_client(now, who);
-    if (started) {
-      turn_ = who + 1 == kRequesters ? 0 : who + 1;
-      return true;
-    }
+    if (start(who, now)) return true;
   }
   return false;
+}
+
+bool DmaEngine::start(std::size_t who, Cycle now) {
+  const bool started = who == kPayload  ? start_payload(now)
+                       : who == kGather ? start_gather(now)
+                       : who == kEvents ? start_event(now)
+                                        : start_client(now, who);
+  if (started) turn_ = who + 1 == kRequesters ? 0 : who + 1;
+  return started;
 }
 
 bool DmaEngine::start_client(Cycle now, std::size_t client) {

@@ -63,67 +63,40 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/memory/dma_arbiter.h"
 #include "model/core/memory/host_latency.h"
 #include "model/core/memory/pcie.h"
 #include "model/core/responder/refusal.h"
 #include "model/core/wire/link_time.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/growing_queue.h"
-#include "model/engine/link.h"
 #include "model/engine/sorted_line.h"
+#include "model/ports/dma_engine_ports.h"
 #include "model/types/command.h"
 #include "model/types/context.h"
-#include "model/types/dma_engine_counters.h"
 #include "model/types/doorbell.h"
 #include "model/types/event.h"
 #include "model/types/host_memory.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/segment.h"
 #include "model/types/tag_operation.h"
 
 namespace rxnic {
 
-class DmaEngine final : public Block {
+class DmaEngine final : public DmaEnginePorts {
  public:
   DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams& params, std::uint32_t clock_period_ps,
-            NicShared& shared, HostMemory& memory);
+            PacketPool& packets, HostMemory& memory, std::unique_ptr<DmaArbiter> arbiter = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const DmaEngineCounters& counters() const { return counters_; }
-  // For tests: requests of a client all of whose TLPs have been started.
-  std::uint64_t started(DmaClient c) const { return counters_.client_requests[static_cast<std::size_t>(c)]; }
+  const DmaEngineCounters& counters() const override { return counters_; }
+  // For tests.
   std::uint32_t tags_in_use() const { return params_.tags - tags_left_; }
-
-  In<SegmentWrite> payload{"payload"};
-  Out<CompletionRequest> payload_done{"payload_done"};
-  In<GatherRead> gather{"gather"};
-  Out<GatheredData> gathered{"gathered"};
-  std::array<In<DmaRequest>, kDmaClients> requests;
-  std::array<Out<DmaCompletion>, kDmaClients> completions;
-  Out<HostNotice> landed{"landed"};
-  Out<Refusal> refusals{"refusals"};
-  // From the host, and on to the blocks. (R10)
-  In<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
-      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
-  In<TagOperation> tag_operations{"tag_operations"};
-  In<DriverCommand> commands{"commands"};
-  Out<Doorbell> send_rung{"send_rung"}, receive_rung{"receive_rung"}, completion_rung{"completion_rung"},
-      page_replied{"page_replied"};
-  Out<TagOperation> tags_given{"tags_given"};
-  Out<DriverCommand> commands_given{"commands_given"};
-  // From the blocks, and on to the host. (R11)
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
-      page_requests{"page_requests"};
-  Out<Event> receive_raised{"receive_raised"}, completion_raised{"completion_raised"}, send_raised{"send_raised"},
-      page_raised{"page_raised"};
-  In<CommandReply> replies{"replies"};
-  Out<CommandReply> replied{"replied"};
-  In<DmaFence> fences{"fences"};
-  Out<StepDone> fenced{"fenced"};
 
  protected:
   void end_of_elaboration() override;
@@ -207,6 +180,7 @@ class DmaEngine final : public Block {
   void note_busy_link(Cycle now) { held_up_ |= up_.free().ceiling() >= now; }
   void leave(CompletionRequest& p, Cycle due, Cycle now);
   bool start_one(Cycle now);
+  bool start(std::size_t who, Cycle now);
   bool start_client(Cycle now, std::size_t client);
   bool start_write_back(Cycle now);
   bool start_payload(Cycle now);
@@ -244,7 +218,8 @@ class DmaEngine final : public Block {
   Cycle next_step(Cycle now, bool worked);
 
   const DmaEngineParams params_;
-  NicShared& shared_;
+  PacketPool& packets_;
+  PacketStamps stamps_;
   HostMemory& memory_;
   LinkTime time_;
   Line up_;
@@ -257,6 +232,7 @@ class DmaEngine final : public Block {
   CreditPool completion_;
   Credit request_credit_;  // of the read that may_read() has allowed, and of its completions
   Credit answer_room_;
+  std::unique_ptr<DmaArbiter> arbiter_;  // nullptr: in turn
   std::size_t turn_ = 0;
   std::size_t lacks_to_read_ = kNobody;   // who waits for a tag, room or credit
   Activity read_wait_ = Activity::kBusy;  // for which of them

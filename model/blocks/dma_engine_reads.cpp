@@ -190,7 +190,7 @@ bool DmaEngine::start_gather(Cycle now) {
   if (icm::is_device_memory(s.address)) {  // (R13)
     const Cycle finished = access_device(now, s.bytes);
     if (finished == kNever) return false;
-    memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes});
+    memory_.read(s.address, {packets_[s.buffer].frame.data() + s.offset, s.bytes});
     OpenRead& response = open_read(done, raw(s.buffer));
     data_[kDmaClients].push(add_part(kDmaClients, {done.read, false, {}, segments_taken_}), finished);
     end_segment(s, response);
@@ -200,7 +200,7 @@ bool DmaEngine::start_gather(Cycle now) {
   const std::uint32_t bytes = std::min(s.bytes - done.bytes, read_tlp_room(params_, raw(at)));
   const TlpCount down = completion_tlps(params_, raw(at), bytes);
   if (!may_read(now, kGather, 0, down, bytes)) return false;
-  const std::span<std::uint8_t> to{shared_.packets[s.buffer].frame.data() + s.offset, s.bytes};
+  const std::span<std::uint8_t> to{packets_[s.buffer].frame.data() + s.offset, s.bytes};
   if (done.bytes == 0 && !s.last && !memory_.read(s.address, to)) {
     ++counters_.failed;  // (R8)
     gather_syndrome_ = kNakRemoteOperation;

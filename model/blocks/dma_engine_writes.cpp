@@ -72,7 +72,7 @@ bool DmaEngine::start_payload(Cycle now) {
 void DmaEngine::end_segment(SegmentWrite& s, Cycle now) {
   has_writing_ = false;
   if (!s.last) return;
-  shared_.stamp(s.buffer, Station::kHostMemory, payload_lands_.ceiling());
+  stamps_.stamp(s.buffer, Station::kHostMemory, payload_lands_.ceiling());
   leave(s, latest(payload_done_at_, now + 1), now);
   payload_lands_ = {};
   payload_done_at_ = {};
@@ -113,7 +113,7 @@ bool DmaEngine::start_device_request(Cycle now, std::size_t client, const DmaReq
 }
 
 std::span<const std::uint8_t> DmaEngine::bytes_of(const SegmentWrite& s) const {
-  const Packet& p = shared_.packets[s.buffer];
+  const Packet& p = packets_[s.buffer];
   return {(s.area == BufferArea::kFrame ? p.frame.data() : p.scratch.data()) + s.offset, s.bytes};
 }
 

@@ -5,10 +5,10 @@
 
 namespace rxnic {
 
-GrhScatter::GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared)
-    : Block(name),
+GrhScatter::GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, PacketStamps stamps)
+    : GrhScatterPorts(name),
       params_(params),
-      shared_(shared),
+      stamps_(stamps),
       stages_(params.latency_cycles * params.sges_per_cycle),
       pipeline_(stages_ + params.sges_per_cycle - 1) {}
 
@@ -19,7 +19,7 @@ Cycle GrhScatter::step(Cycle now) {
     blocked = !out.can_push(now);
     if (blocked) break;
     const ScatteredSegment& s = pipeline_.front();
-    if (s.last) shared_.stamp(s.buffer, Station::kGrhScatter, now);
+    if (s.last) stamps_.stamp(s.buffer, Station::kGrhScatter, now);
     out.push(now, s);
     pipeline_.drop();
   }
@@ -48,7 +48,7 @@ Cycle GrhScatter::step(Cycle now) {
 
 void GrhScatter::take(Cycle now) {
   job_ = in.pop(now);
-  shared_.stamp_taken(job_.buffer, Station::kGrhScatter, now);
+  stamps_.stamp_taken(job_.buffer, Station::kGrhScatter, now);
   const bool squashed_before = job_.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(job_) && !squashed_before;  // (R4)
   const DataSegment* list = nullptr;
@@ -96,7 +96,7 @@ void GrhScatter::look_once(Cycle now, Cycle cycle) {  // (R1)
 void GrhScatter::send(Cycle now, Cycle leaves, std::uint32_t n) {
   const CompletionRequest& packet = job_;
   if (pipeline_.empty() && out.can_send(now, leaves)) {
-    if (n + 1 >= pieces_.size()) shared_.stamp(job_.buffer, Station::kGrhScatter, leaves);
+    if (n + 1 >= pieces_.size()) stamps_.stamp(job_.buffer, Station::kGrhScatter, leaves);
     out.send(now, leaves, packet, [&](ScatteredSegment& s) { fill(s, n); });
     last_leaves_ = leaves;
   } else {

@@ -23,27 +23,23 @@
 
 #include "model/blocks/ledger.h"
 #include "model/core/memory/scatter_plan.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
-#include "model/engine/read_port.h"
 #include "model/params/params.h"
-#include "model/types/grh_scatter_counters.h"
+#include "model/ports/grh_scatter_ports.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/scatter_list.h"
 
 namespace rxnic {
 
-class GrhScatter final : public Block {
+class GrhScatter final : public GrhScatterPorts, public BehindRtl {
  public:
-  GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared);
+  GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, PacketStamps stamps);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void stand_behind(Block&) override {}
   std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
-  const GrhScatterCounters& counters() const { return counters_; }
-
-  In<ScatterJob> in{"in"};
-  Out<ScatteredSegment> out{"out"};
-  Out<Refusal> refusals{"refusals"};
-  ReadPort<ScatterListRead, DataSegment> lists{"lists"};
+  const GrhScatterCounters& counters() const override { return counters_; }
 
  private:
   void take(Cycle now);
@@ -55,7 +51,7 @@ class GrhScatter final : public Block {
   bool looking() const { return looked_ < work_.looks; }
 
   GrhScatterParams params_;
-  NicShared& shared_;
+  PacketStamps stamps_;
   std::vector<ScatterCursor> cursors_;  // by slot of the WQE store (R3)
   Refusals refused_;
   ScatterJob job_;  // the packet at hand, and its

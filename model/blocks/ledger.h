@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "model/core/memory/qp_context_memory.h"
-#include "model/core/receive_queue/wqe_store.h"
 #include "model/engine/state_hash.h"
 #include "model/types/packet.h"
 #include "model/types/receive_path.h"
@@ -51,34 +50,6 @@ class Ledger {
   QpContextMemory& contexts_;
   PacketObserver* observer_ = nullptr;
   LedgerCounters counters_;
-};
-
-// On-chip memories that several blocks of one NIC work on.
-struct NicShared {
-  // `now`: the present cycle (PacketPool).
-  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, std::uint32_t wqes_in_use = 1024,
-                     std::uint32_t context_lines = 64)
-      : packets(quotas, now), contexts(context_lines), pins(contexts), ledger(packets, contexts), wqes(wqes_in_use) {}
-  // Records in the packet's buffer that it has left the station; internal packets have no buffer.
-  void stamp(PacketHandle buffer, Station station, Cycle now) {
-    if (buffer != kNoPacket) packets[buffer].stamp(station, now);
-  }
-  // Records that the station has taken the packet from its input.
-  void stamp_taken(PacketHandle buffer, Station station, Cycle now) {
-    if (buffer != kNoPacket) packets[buffer].stamp_taken(station, now);
-  }
-  // The same, of a station that leaves the packet in its input while it waits for what the packet needs: only the first
-  // time counts.
-  void stamp_begun(PacketHandle buffer, Station station, Cycle now) {
-    if (buffer != kNoPacket && packets[buffer].taken(station) == Cycle{}) packets[buffer].stamp_taken(station, now);
-  }
-  // For observers.
-  const Passages& stamps(PacketHandle buffer) const { return packets[buffer].stamps; }
-  PacketPool packets;
-  QpContextMemory contexts;
-  QpPinMemory pins;
-  Ledger ledger;
-  WqeStore wqes;
 };
 
 }  // namespace rxnic

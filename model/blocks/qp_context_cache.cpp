@@ -9,12 +9,14 @@ namespace rxnic {
 static_assert(std::is_trivially_copyable_v<QpContext>, "contexts are moved by DMA");
 
 QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params,
-                               NicShared& shared)
-    : Block(name),
+                               QpContextMemory& lines, Ledger& ledger, PacketStamps stamps,
+                               std::unique_ptr<Replacement> replacement)
+    : QpContextCachePorts(name),
       params_(params),
-      shared_(shared),
-      tags_(params.sets, params.ways),
-      lines_(shared.contexts),
+      ledger_(ledger),
+      stamps_(stamps),
+      tags_(params.sets, params.ways, std::move(replacement)),
+      lines_(lines),
       states_(tags_.lines(), LineState::kEmpty),
       displaced_(tags_.lines(), kNone),
       requests_(2 * params.misses_in_flight),
@@ -88,7 +90,7 @@ void QpContextCache::settle(std::uint32_t line) {
 void QpContextCache::give_up_head(DropReason reason, Cycle now) {  // (R6, R7, R8)
   if (!head_.is_completion) {
     counters_.not_found += reason == DropReason::kQpNotFound;
-    shared_.ledger.drop(head_.buffer, reason, now);
+    ledger_.drop(head_.buffer, reason, now);
   }
   has_head_ = false;
   head_has_no_way_ = false;
@@ -103,7 +105,7 @@ void QpContextCache::found(ContextPacket& p, std::uint32_t line) {
 }
 
 void QpContextCache::count(const ContextPacket& p, Cycle leaves) {
-  shared_.stamp(p.buffer, Station::kQpContextCache, leaves);
+  stamps_.stamp(p.buffer, Station::kQpContextCache, leaves);
   ++counters_.packets;
 }
 
@@ -129,7 +131,7 @@ bool QpContextCache::take_head(Cycle now) {
   if (head_.is_completion) head_ = ContextPacket{};
   static_cast<ParsedPacket&>(head_) = *in.peek(now);
   in.drop(now);
-  shared_.stamp_taken(head_.buffer, Station::kQpContextCache, now);
+  stamps_.stamp_taken(head_.buffer, Station::kQpContextCache, now);
   has_head_ = true;
   if (ahead_ > 0) --ahead_;
   return true;
@@ -144,7 +146,7 @@ bool QpContextCache::pass(Cycle now) {
   const std::uint32_t line = tags_.find(raw(p.destination_qp));
   if (line == kNone || states_[line] != LineState::kHere || (stopped_ && line == kept_)) return false;
   ++counters_.hits;
-  shared_.stamp_taken(p.buffer, Station::kQpContextCache, now);
+  stamps_.stamp_taken(p.buffer, Station::kQpContextCache, now);
   last_found_ = now + params_.hit_cycles;
   out.send(now, last_found_, p, [&](ContextPacket& c) {
     found(c, line);

@@ -25,27 +25,28 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/memory/set_cache.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/ports/qp_context_cache_ports.h"
 #include "model/types/command.h"
 #include "model/types/host_memory.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/parsed_packet.h"
-#include "model/types/qp_context_cache_counters.h"
 
 namespace rxnic {
 
-class QpContextCache final : public Block {
+class QpContextCache final : public QpContextCachePorts {
  public:
-  QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params, NicShared& shared);
+  QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params, QpContextMemory& lines,
+                 Ledger& ledger, PacketStamps stamps, std::unique_ptr<Replacement> replacement = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const QpContextCacheCounters& counters() const { return counters_; }
+  const QpContextCacheCounters& counters() const override { return counters_; }
 
   // For tests. The cached context, nullptr when it is not here; a caller that changes it sets `dirty`.
   QpContext* find(Qpn qpn);
@@ -53,14 +54,6 @@ class QpContextCache final : public Block {
   bool moving(Qpn qpn) const;
   // Writes all changed contexts to host memory, at once.
   void flush_to(HostMemory& memory);
-
-  In<ParsedPacket> in{"in"};
-  In<SendCompletion> commands{"commands"};
-  Out<ContextPacket> out{"out"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};
-  In<ContextCommand> contexts{"contexts"};
-  Out<ContextReply> context_replies{"context_replies"};
 
  private:
   enum class LineState : std::uint8_t { kEmpty, kReading, kHere };
@@ -90,7 +83,8 @@ class QpContextCache final : public Block {
   void make_request(Cycle now);
 
   const QpContextCacheParams params_;
-  NicShared& shared_;
+  Ledger& ledger_;
+  PacketStamps stamps_;
   SetCache tags_;  // by QPN
   QpContextMemory& lines_;
   std::vector<LineState> states_;

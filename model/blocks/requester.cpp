@@ -17,13 +17,13 @@ constexpr std::uint32_t kGreatestTimeout = 31;
 }  // namespace
 
 Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-                     NicShared& shared, HostMemory& memory, std::uint32_t own_requests, std::uint32_t link_gbps)
-    : Block(name),
+                     PacketPool& packets, HostMemory& memory, std::uint32_t own_requests, std::uint32_t link_gbps)
+    : RequesterPorts(name),
       params_(params),
       rate_rules_(params, link_gbps, clock_period_ps),
       own_requests_(own_requests),
       clock_period_ps_(clock_period_ps),
-      shared_(shared),
+      packets_(packets),
       port_(memory, params.rendezvous),
       made_(params.packet_buffers),
       leaving_(params.packet_buffers),
@@ -67,7 +67,7 @@ Cycle Requester::step(Cycle now) {
   }
   if (sent != Turn::kRefused) next = earliest(next, latest(leaving_.next_ready(), next_leave_));
   if (now < next_leave_) next = earliest(next, next_leave_);
-  const bool without_buffer = made == Turn::kRefused && !shared_.packets.available(PacketClass::kRequest);
+  const bool without_buffer = made == Turn::kRefused && !packets_.available(PacketClass::kRequest);
   const bool more = completed != Turn::kRefused && (!successes_.empty() || !flushing_.empty());
   if (completed == Turn::kSent || more || read || !resets_.empty() || without_buffer || keeps_places) {
     next = now + 1;

@@ -68,55 +68,34 @@
 #include "model/core/requester/timer_heap.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/growing_queue.h"
-#include "model/engine/link.h"
 #include "model/engine/sorted_line.h"
 #include "model/params/params.h"
+#include "model/ports/requester_ports.h"
 #include "model/types/command.h"
 #include "model/types/dma.h"
 #include "model/types/event.h"
 #include "model/types/refusal.h"
 #include "model/types/rendezvous.h"
-#include "model/types/requester_counters.h"
 #include "model/types/requester_notice.h"
 
 namespace rxnic {
 
-class Requester final : public Block {
+class Requester final : public RequesterPorts {
  public:
   Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-            NicShared& shared, HostMemory& memory, std::uint32_t own_requests = TransportCheckerParams{}.own_requests,
+            PacketPool& packets, HostMemory& memory, std::uint32_t own_requests = TransportCheckerParams{}.own_requests,
             std::uint32_t link_gbps = NicParams{}.link_gbps);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const RequesterCounters& counters() const { return counters_; }
+  const RequesterCounters& counters() const override { return counters_; }
 
   // Before the simulation starts, and before the first QP is in kRts: sets the port's own addresses.
-  void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
-  bool create(const SendQpContext& context);  // false: there are send_queues QPs (R10)
+  void set_port(const MacAddress& mac, std::span<const SourceGid> gids) override;
+  bool create(const SendQpContext& context) override;  // false: there are send_queues QPs (R10)
   // Replaces the attributes that software sets, the state too (kError: as fail); the SQ's PSN only with `set_sq_psn`.
-  void modify(const SendQpContext& context, bool set_sq_psn, bool recovers = false);
+  void modify(const SendQpContext& context, bool set_sq_psn, bool recovers = false) override;
   // For tests. In kSqd: all requests that have begun are acknowledged.
   bool drained(Qpn qpn) const;
-
-  In<Doorbell> doorbells{"doorbells"};
-  In<AnswerNotice> answers{"answers"};
-  In<AnswerNotice> placed{"placed"};  // their data has left for memory; unbound: it has when they come
-  In<FailedQp> failed{"failed"};      // QPs that the receive path moved to the error state
-  In<RequestPlaces> places{"places"};
-  In<RendezvousRequest> rendezvous{"rendezvous"};                // of the receive path
-  Out<RendezvousPlaces> rendezvous_places{"rendezvous_places"};  // may stay unbound
-  Out<RequestNotice> notices{"notices"};
-  Out<SendCompletion> completions{"completions"};
-  Out<WireFrame> tx{"tx"};
-  Out<DmaRequest> wqe_dma{"wqe_dma"};
-  In<DmaCompletion> wqe_dma_done{"wqe_dma_done"};
-  Out<DmaRequest> payload_dma{"payload_dma"};
-  In<DmaCompletion> payload_dma_done{"payload_dma_done"};
-  Out<WindowRequest> windows{"windows"};
-  In<StepDone> windows_done{"windows_done"};
-  In<SendQueueCommand> commands{"commands"};
-  Out<SendQueueReply> command_done{"command_done"};
-  Out<Event> events{"events"};  // may stay unbound
 
  private:
   // A QP and the block's state of it: its timer, its place in the circle of QPs with a packet to send.
@@ -243,7 +222,7 @@ class Requester final : public Block {
   SendRateRules rate_rules_;
   std::uint32_t own_requests_;
   std::uint32_t clock_period_ps_;
-  NicShared& shared_;
+  PacketPool& packets_;
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;

@@ -21,7 +21,7 @@ void fill_in_checksums(Packet& p) {  // (R17)
 }  // namespace
 
 Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
-  if (!notices.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+  if (!notices.can_push(now) || !packets_.available(PacketClass::kRequest)) return Turn::kRefused;
   if (ask_for_page(q, now)) return Turn::kSent;
   turn_ = q.next;
   const bool begins = !q.queue().unsent();
@@ -34,8 +34,8 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
       notices.push(now, q.notice());
       places_taken_ += places.bound();
     }
-    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload_.bytes);
-    Packet& p = shared_.packets[h];
+    const PacketHandle h = packets_.allocate(PacketClass::kRequest, kMostHeaderBytes + payload_.bytes);
+    Packet& p = packets_[h];
     payload_at_ = p.frame.data() + q.write_frame(packet, payload_, p);
     Made m;
     m.frame = {h, static_cast<std::uint16_t>(p.frame_bytes), p.link, false, false};
@@ -86,13 +86,13 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   Made& m = made_[place];
   if (m.lost && !m.dropped) lose(m);
   if (m.dropped) {
-    shared_.packets.release(m.frame.buffer);
+    packets_.release(m.frame.buffer);
     remove_made(place);
     next_leave_ = now + 1;
     return Turn::kSent;
   }
   if (!tx.can_push(now) || (m.completes && successes_.full())) return Turn::kRefused;
-  Packet& p = shared_.packets[m.frame.buffer];
+  Packet& p = packets_[m.frame.buffer];
   if (m.checksums) fill_in_checksums(p);
   if (p.h.encapsulation != Encapsulation::kNone) seal(p.frame.first(p.frame_bytes), p.h);
   tx.push(now, m.frame);

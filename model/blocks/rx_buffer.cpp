@@ -29,8 +29,8 @@ Cycle RxBuffer::step(Cycle now) {
       in.pop(now);
       ++counters_.packets;
       ++counters_.dropped;
-      shared_.ledger.arrived();
-      shared_.ledger.drop(frame.buffer, DropReason::kRxBufferFull, now);
+      ledger_.arrived();
+      ledger_.drop(frame.buffer, DropReason::kRxBufferFull, now);
       continue;
     }
     in.pop(now);

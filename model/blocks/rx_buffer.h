@@ -8,22 +8,18 @@
 
 #include "model/blocks/ledger.h"
 #include "model/engine/growing_queue.h"
-#include "model/engine/link.h"
 #include "model/params/params.h"
-#include "model/types/rx_buffer_counters.h"
+#include "model/ports/rx_buffer_ports.h"
 
 namespace rxnic {
 
-class RxBuffer final : public Block {
+class RxBuffer final : public RxBufferPorts {
  public:
-  RxBuffer(const sc_core::sc_module_name& name, const WireParams& params, NicShared& shared)
-      : Block(name), params_(params), shared_(shared) {}
+  RxBuffer(const sc_core::sc_module_name& name, const WireParams& params, Ledger& ledger)
+      : RxBufferPorts(name), params_(params), ledger_(ledger) {}
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const RxBufferCounters& counters() const { return counters_; }
-
-  In<WireFrame> in{"in"};
-  Out<WireFrame> out{"out"};
+  const RxBufferCounters& counters() const override { return counters_; }
 
  private:
   struct Held {
@@ -31,7 +27,7 @@ class RxBuffer final : public Block {
     Cycle ready{};
   };
   WireParams params_;
-  NicShared& shared_;
+  Ledger& ledger_;
   GrowingQueue<Held> held_;
   std::uint64_t bytes_ = 0;
   RxBufferCounters counters_;

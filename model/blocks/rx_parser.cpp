@@ -12,10 +12,13 @@
 
 namespace rxnic {
 
-RxParser::RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared)
-    : Block(name),
+RxParser::RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, PacketPool& packets,
+                   Ledger& ledger)
+    : RxParserPorts(name),
       params_(params),
-      shared_(shared),
+      packets_(packets),
+      ledger_(ledger),
+      stamps_(packets),
       flows_(params.flows, params.rss_contexts),
       pipeline_(params.header_cycles) {}
 
@@ -55,7 +58,7 @@ Cycle RxParser::step(Cycle now) {
 
 void RxParser::take(Cycle now) {
   const WireFrame frame = in.pop(now);
-  const Packet& buffer = shared_.packets[frame.buffer];
+  const Packet& buffer = packets_[frame.buffer];
   Parsed parsed;
   parsed.packet.buffer = frame.buffer;
   const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
@@ -76,15 +79,15 @@ void RxParser::take(Cycle now) {
 
 // The packet of the next QP of a group: a copy, or, of the last one, the frame that arrived (R5).
 void RxParser::take_copy(Cycle now) {
-  if (members_left_.size() > 1 && !shared_.packets.available(PacketClass::kReceive)) return;
+  if (members_left_.size() > 1 && !packets_.available(PacketClass::kReceive)) return;
   Parsed parsed;
   parsed.packet = copied_;
   parsed.packet.destination_qp = members_left_.front();
   members_left_.erase(members_left_.begin());
-  const std::uint32_t bytes = shared_.packets[copied_.buffer].frame_bytes;
+  const std::uint32_t bytes = packets_[copied_.buffer].frame_bytes;
   if (!members_left_.empty()) {
-    parsed.packet.buffer = shared_.packets.allocate(PacketClass::kReceive, bytes);
-    shared_.packets[parsed.packet.buffer].copy(shared_.packets[copied_.buffer]);
+    parsed.packet.buffer = packets_.allocate(PacketClass::kReceive, bytes);
+    packets_[parsed.packet.buffer].copy(packets_[copied_.buffer]);
     ++counters_.copies;
   }
   enter(now, parsed, bytes);
@@ -92,8 +95,8 @@ void RxParser::take_copy(Cycle now) {
 
 // Its beats begin in cycle `now`.
 void RxParser::enter(Cycle now, const Parsed& parsed, std::uint32_t bytes) {
-  shared_.ledger.arrived();
-  shared_.stamp_taken(parsed.packet.buffer, Station::kRxParser, now);
+  ledger_.arrived();
+  stamps_.stamp_taken(parsed.packet.buffer, Station::kRxParser, now);
   const std::uint32_t beats = std::max(1u, (bytes + params_.beat_bytes - 1) / params_.beat_bytes);
   ++counters_.packets;
   counters_.beats += beats;
@@ -113,7 +116,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (frame.too_long) return DropReason::kTooLong;
   if (frame.cut_short) return DropReason::kTruncatedInCapture;
   if (!lengths_agree(status)) return reason_of(status);
-  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
+  const Bytes bytes = packets_[frame.buffer].frame_view();
   if (status == ParseStatus::kOk && !vcrc_matches(bytes, h_)) return DropReason::kVcrc;
   if (!ipv4_checksum_matches(bytes, h_)) return DropReason::kIpChecksum;
   if (!udp_checksum_matches(bytes, h_)) return DropReason::kUdpChecksum;
@@ -125,7 +128,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (h_.version != 0) return DropReason::kVersion;
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   describe(bytes, h_, p);
-  make_scratch(h_, shared_.packets[frame.buffer]);
+  make_scratch(h_, packets_[frame.buffer]);
   p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
   const bool datagram = opcode_info(h_.opcode).transport == Transport::kUd;
   p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h_), IpFraming::kIpoib);  // (R9)
@@ -142,12 +145,12 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
   const ParsedPacket& p = parsed.packet;
   if (parsed.foreign) {
     ++counters_.not_rdma;
-    shared_.ledger.drop_not_rdma(p.buffer);
+    ledger_.drop_not_rdma(p.buffer);
     return;
   }
   if (parsed.reason != DropReason::kNone) {  // (R7)
     ++counters_.dropped;
-    shared_.ledger.drop(p.buffer, parsed.reason, now);
+    ledger_.drop(p.buffer, parsed.reason, now);
     return;
   }
   count(p, now);
@@ -161,7 +164,7 @@ void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   counters_.checksums_ok += p.checksums_ok;
   counters_.icrc_errors += !p.icrc_ok;
   counters_.ecn_marked += p.congested;
-  shared_.stamp(p.buffer, Station::kRxParser, leaves);
+  stamps_.stamp(p.buffer, Station::kRxParser, leaves);
 }
 
 bool RxParser::is_own(const Address& destination) const {
@@ -230,7 +233,7 @@ bool RxParser::add_rss(const SteeringCommand& command) {
 // A frame that is not RDMA; false: no flow takes it. (R2)
 bool RxParser::steer(const WireFrame& frame, ParsedPacket& p) {
   if (flows_.empty() || frame.too_long || frame.cut_short || frame.link != LinkLayer::kEthernet) return false;
-  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
+  const Bytes bytes = packets_[frame.buffer].frame_view();
   FlowKey key;
   if (!read_flow_key(bytes, key)) return false;
   const std::optional<Qpn> qpn = flows_.find(key, bytes.size());

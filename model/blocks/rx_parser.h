@@ -30,30 +30,25 @@
 #include "model/blocks/ledger.h"
 #include "model/core/wire/flow_table.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/ports/rx_parser_ports.h"
 #include "model/types/command.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/parsed_packet.h"
-#include "model/types/rx_parser_counters.h"
 
 namespace rxnic {
 
-class RxParser final : public Block {
+class RxParser final : public RxParserPorts {
  public:
-  RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared);
+  RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, PacketPool& packets, Ledger& ledger);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
-  const RxParserCounters& counters() const { return counters_; }
+  const RxParserCounters& counters() const override { return counters_; }
 
   // Before the simulation starts. False: there is no room for one more (R8).
-  bool add_address(const Address& own);
+  bool add_address(const Address& own) override;
   void remove_address(const Address& own) { std::erase(own_, own); }
   bool attach_multicast(const Address& group, Qpn qpn);
-
-  In<WireFrame> in{"in"};
-  Out<ParsedPacket> out{"out"};
-  In<SteeringCommand> commands{"commands"};
-  Out<SteeringReply> command_done{"command_done"};
 
  private:
   struct Member {
@@ -83,7 +78,9 @@ class RxParser final : public Block {
   bool has_room() const { return own_.size() + members_.size() < params_.own_addresses; }
 
   RxParserParams params_;
-  NicShared& shared_;
+  PacketPool& packets_;
+  Ledger& ledger_;
+  PacketStamps stamps_;
   std::vector<Address> own_;
   std::vector<Member> members_;
   FlowTable flows_;

@@ -8,13 +8,15 @@
 
 namespace rxnic {
 
-SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
+SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params,
+                             QpPartMemory<OpenWqe, OpenWqeWrite, Block> contexts, PacketStamps stamps,
                              UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits,
-                             std::uint32_t rendezvous)
-    : Block(name),
+                             std::uint32_t rendezvous, std::unique_ptr<PrefetchWindow> window,
+                             std::unique_ptr<Replacement> replacement)
+    : SrqWqeFetcherPorts(name),
       params_(params),
-      shared_(shared),
-      contexts_(shared.contexts),
+      stamps_(stamps),
+      contexts_(contexts),
       ud_too_long_(ud_too_long),
       wqe_error_(wqe_error),
       counts_credits_(counts_credits),
@@ -24,7 +26,8 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
               params.reads_in_flight,
               params.sequential_prefetch,
               params.prefetch == PrefetchPolicy::kGreedy,
-              {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
+              {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}},
+             std::move(window), std::move(replacement)),
       wqe_data_(table_),
       queue_data_(table_.cache()),
       slots_({params.wqe_store_entries, params.wqe_store_share, params.queues}),
@@ -34,11 +37,20 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       flush_requests_(contexts_.lines()),
       rendezvous_(rendezvous) {
   contexts_.set_clock(*this);
-  for (auto* port : {&context, &tagged_context, &flush_context, &command_context}) port->bind(contexts_);
-  context_write.bind(contexts_);
-  fetched_wqes.bind(wqe_data_);
-  fetched.bind(queue_data_);
-  written_back.bind(queue_data_);
+  bind_memories(*this);
+}
+
+void SrqWqeFetcher::bind_memories(SrqWqeFetcherPorts& to) {
+  for (auto* port : {&to.context, &to.tagged_context, &to.flush_context, &to.command_context}) port->bind(contexts_);
+  to.context_write.bind(contexts_);
+  to.fetched_wqes.bind(wqe_data_);
+  to.fetched.bind(queue_data_);
+  to.written_back.bind(queue_data_);
+}
+
+void SrqWqeFetcher::stand_behind(Block& face) {
+  face_ = static_cast<SrqWqeFetcherPorts*>(&face);
+  bind_memories(*face_);
 }
 
 void SrqWqeFetcher::end_of_elaboration() {
@@ -184,7 +196,7 @@ bool SrqWqeFetcher::accept(Cycle now) {
   read_context_ahead(p);                        // (R15)
   pipeline_.push(p, now + params_.hit_cycles);  // (R1)
   from.drop(now);
-  shared_.stamp_taken(p.buffer, Station::kSrqWqeFetcher, now);
+  stamps_.stamp_taken(p.buffer, Station::kSrqWqeFetcher, now);
   ++counters_.packets;
   return true;
 }
@@ -325,7 +337,7 @@ bool SrqWqeFetcher::fits_datagram(WqeRequest& p, const ReceiveWqe& wqe) {
 }
 
 void SrqWqeFetcher::leave(WqeRequest& p, Cycle now) {
-  shared_.stamp(p.buffer, Station::kSrqWqeFetcher, now);
+  stamps_.stamp(p.buffer, Station::kSrqWqeFetcher, now);
   if (p.acknowledge && !p.uses_srq && counts_credits_ && table_.here(p.receive_queue)) {  // (R12)
     p.posted_wqes = table_.posted(p.receive_queue);
   }

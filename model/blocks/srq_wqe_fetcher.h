@@ -69,42 +69,44 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/memory/context_waits.h"
 #include "model/core/receive_queue/work_queue_table.h"
 #include "model/core/receive_queue/wqe_slots.h"
 #include "model/core/responder/refusal.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
-#include "model/engine/read_port.h"
-#include "model/engine/write_port.h"
 #include "model/params/params.h"
+#include "model/ports/srq_wqe_fetcher_ports.h"
 #include "model/types/command.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/rendezvous.h"
-#include "model/types/srq_wqe_fetcher_counters.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
 
-class SrqWqeFetcher final : public Block {
+class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
  public:
   // `counts_credits`: whether ACKs report them (R12); `rendezvous`: the requester's places (R19).
-  SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
-                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits = true,
-                std::uint32_t rendezvous = RequesterParams{}.rendezvous);
+  SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params,
+                QpPartMemory<OpenWqe, OpenWqeWrite, Block> contexts, PacketStamps stamps, UdTooLongPolicy ud_too_long,
+                WqeErrorStatus wqe_error, bool counts_credits = true,
+                std::uint32_t rendezvous = RequesterParams{}.rendezvous,
+                std::unique_ptr<PrefetchWindow> window = nullptr, std::unique_ptr<Replacement> replacement = nullptr);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void stand_behind(Block& face) override;
   std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   void complete(const sc_core::sc_object& port, void* value) override;
   void repeat_setup(const Give& give) const override;
-  const SrqWqeFetcherCounters& counters() const { return counters_; }
-  const WorkQueueTableCounters& prefetch_counters() const { return table_.counters(); }
+  const SrqWqeFetcherCounters& counters() const override { return counters_; }
+  const WorkQueueTableCounters& prefetch_counters() const override { return table_.counters(); }
 
   // Before the first cycle.
-  WqId create(const WqContext& context, HostMemory& memory);
+  WqId create(const WqContext& attributes, HostMemory& memory) override;
   // For tests. `valid` is 0 when there is no such queue; false: its context is on its way.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return table_.read(id, memory, record); }
   // Of a queue whose context is here.
@@ -112,37 +114,11 @@ class SrqWqeFetcher final : public Block {
   std::uint32_t posted(WqId id) const { return table_.posted(id); }
   std::uint32_t wqes_in_use() const { return slots_.occupied(); }
 
-  In<WqeRequest> in{"in"};
-  In<WqeRequest> tagged{"tagged"};
-  In<FlushRequest> flushes{"flushes"};
-  Out<ScatterJob> out{"out"};
-  In<Doorbell> doorbells{"doorbells"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};
-  Out<DmaRequest> context_dma{"context_dma"};
-  In<DmaCompletion> context_dma_done{"context_dma_done"};
-  Out<Event> events{"events"};
-  Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
-  In<RendezvousPlaces> rendezvous_places{"rendezvous_places"};
-  Out<Refusal> refusals{"refusals"};
-  In<WqCommand> commands{"commands"};
-  Out<WqReply> command_replies{"command_replies"};
-  In<WqeSlot> released{"released"};
-  ReadPort<ContextLine, OpenWqe> context{"context"};  // of the packet at `in` (R20)
-  ReadPort<ContextLine, OpenWqe> tagged_context{"tagged_context"};
-  ReadPort<ContextLine, OpenWqe> flush_context{"flush_context"};
-  ReadPort<ContextLine, OpenWqe> command_context{"command_context"};
-  WritePort<OpenWqeWrite> context_write{"context_write"};
-  WritePort<ContextPin> pins{"pins"};
-  WritePort<ScatterListWrite> lists{"lists"};
-  ReadPort<WqeRead, DataSegment> fetched_wqes{"fetched_wqes"};
-  ReadPort<QueueLine, StoredQueue> fetched{"fetched"};
-  WritePort<QueueWrite> written_back{"written_back"};
-
  protected:
   void end_of_elaboration() override;
 
  private:
+  void bind_memories(SrqWqeFetcherPorts& to);
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
   // The kinds of input that wait for contexts, each for one of its own (R14).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
@@ -206,7 +182,8 @@ class SrqWqeFetcher final : public Block {
   bool read_ahead(Cycle now);
 
   SrqWqeFetcherParams params_;
-  NicShared& shared_;
+  SrqWqeFetcherPorts* face_ = this;  // stand_behind()
+  PacketStamps stamps_;
   QpPartMemory<OpenWqe, OpenWqeWrite, Block> contexts_;
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;

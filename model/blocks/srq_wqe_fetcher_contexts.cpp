@@ -23,14 +23,14 @@ void SrqWqeFetcher::Queues::write(Cycle, const QueueWrite& what) {
   if (what.line < cache.size()) static_cast<StoredQueue&>(cache[what.line].record()) = what.record;
 }
 
-// A request of RTL in the place of the block, to memory of this one.
+// A request of RTL, whose data is in this block's memory.
 void SrqWqeFetcher::complete(const sc_core::sc_object& port, void* value) {
   auto& request = *static_cast<DmaRequest*>(value);
-  if (&port == &dma) {
+  if (&port == &face_->dma) {
     const auto to = table_.read_buffer(request.cookie);
     request.data = reinterpret_cast<std::uint8_t*>(to.data());
     request.bytes = std::min<std::uint32_t>(request.bytes, to.size_bytes());
-  } else if (&port == &context_dma) {
+  } else if (&port == &face_->context_dma) {
     request.data = table_.cache().data(request.cookie);
     request.bytes = std::min<std::uint32_t>(request.bytes, kWqContextBytes);
   }

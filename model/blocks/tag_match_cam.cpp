@@ -18,25 +18,37 @@ void forget_rvh(WqeRequest& p) {
 
 }  // namespace
 
-TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared,
+TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params,
+                         QpPartMemory<TagContext, TagContextWrite> contexts, PacketStamps stamps,
                          std::uint32_t most_returns)
-    : Block(name),
+    : TagMatchCamPorts(name),
       params_(params),
-      shared_(shared),
-      contexts_(shared.contexts),
+      stamps_(stamps),
+      contexts_(contexts),
       pipeline_(params.pipeline_depth),
       bursts_(params.refill_reads),
       most_returns_(most_returns) {
   fetched_.in_burst = params.overflow_entries_per_read;
   fetched_.entries.resize(std::size_t{params.refill_reads} * fetched_.in_burst);
-  context.bind(contexts_);
-  context_write.bind(contexts_);
-  bursts.bind(fetched_);
-  written.bind(leaving_);
+  bind_memories(*this);
+}
+
+void TagMatchCam::bind_memories(TagMatchCamPorts& to) {
+  to.context.bind(contexts_);
+  to.context_write.bind(contexts_);
+  to.bursts.bind(fetched_);
+  to.written.bind(leaving_);
+}
+
+void TagMatchCam::stand_behind(Block& face) {
+  face_ = static_cast<TagMatchCamPorts*>(&face);
+  bind_memories(*face_);
 }
 
 // What is written must stay in its place until the DMA engine has taken the request from the link.
-void TagMatchCam::end_of_elaboration() { leaving_.entries.resize((dma.size() > 0 ? dma[0]->capacity() : 0) + 1); }
+void TagMatchCam::end_of_elaboration() {
+  leaving_.entries.resize((face_->dma.size() > 0 ? face_->dma[0]->capacity() : 0) + 1);
+}
 
 bool TagMatchCam::create(WqId srq, const WqContext& attributes) {
   destroy(srq);
@@ -103,7 +115,7 @@ Cycle TagMatchCam::step(Cycle now) {
     blocked = !out.can_push(now);
     if (!blocked) {
       const WqeRequest& p = pipeline_.front().packet;
-      shared_.stamp(p.buffer, Station::kTagMatchCam, now);
+      stamps_.stamp(p.buffer, Station::kTagMatchCam, now);
       out.push(now, p);
       pipeline_.drop();
       worked = true;
@@ -156,7 +168,7 @@ bool TagMatchCam::starts_search(const WqeRequest& p) const {
 void TagMatchCam::accept_packet(Cycle now) {
   Result result{in.pop(now), false};
   WqeRequest& p = result.packet;
-  shared_.stamp_taken(p.buffer, Station::kTagMatchCam, now);
+  stamps_.stamp_taken(p.buffer, Station::kTagMatchCam, now);
   ++counters_.packets;
   const WqId srq = p.receive_queue;
   Cycle due = now + params_.search_cycles;  // (R1)

@@ -69,57 +69,44 @@
 #include <memory>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/memory/qp_context_memory.h"
 #include "model/core/tag_matching/tag_match_list.h"
 #include "model/core/tag_matching/tag_overflow.h"
+#include "model/engine/behind_rtl.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
-#include "model/engine/read_port.h"
-#include "model/engine/write_port.h"
 #include "model/params/params.h"
+#include "model/ports/tag_match_cam_ports.h"
 #include "model/types/command.h"
-#include "model/types/tag_match_cam_counters.h"
+#include "model/types/packet_stamps.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
 
-class TagMatchCam final : public Block {
+class TagMatchCam final : public TagMatchCamPorts, public BehindRtl {
  public:
   // `most_returns`: see R14.
-  TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared,
-              std::uint32_t most_returns = 64);
+  TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params,
+              QpPartMemory<TagContext, TagContextWrite> contexts, PacketStamps stamps, std::uint32_t most_returns = 64);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void stand_behind(Block& face) override;
   std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   void complete(const sc_core::sc_object& port, void* value) override;
   void repeat_setup(const Give& give) const override;
-  const TagMatchCamCounters& counters() const { return counters_; }
+  const TagMatchCamCounters& counters() const override { return counters_; }
 
   // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R15).
-  bool create(WqId srq, const WqContext& attributes);
-  bool has_room() const { return lists_used_ < params_.lists; }
+  bool create(WqId srq, const WqContext& attributes) override;
+  bool has_room() const override { return lists_used_ < params_.lists; }
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
   std::uint32_t entries_used() const { return cam_used_ + cam_reserved_; }
-
-  In<WqeRequest> in{"in"};
-  Out<WqeRequest> out{"out"};
-  In<TagOperation> operations{"operations"};
-  In<TagReturn> returned{"returned"};
-  Out<DmaRequest> dma{"dma"};
-  In<DmaCompletion> dma_done{"dma_done"};
-  In<TagListCommand> lists{"lists"};  // makes and removes TM SRQs; taken before a packet, answered in the same cycle
-  Out<StepDone> list_done{"list_done"};
-  ReadPort<ContextLine, TagContext> context{"context"};
-  WritePort<TagContextWrite> context_write{"context_write"};
-  ReadPort<TagBurstRead, StoredTag> bursts{"bursts"};  // what reads of the overflow have fetched
-  WritePort<TagWrite> written{"written"};              // what is on its way to the overflow
 
  protected:
   void end_of_elaboration() override;
 
  private:
+  void bind_memories(TagMatchCamPorts& to);
   struct List {
     WqContext srq;
     TagMatchList tags;
@@ -236,7 +223,8 @@ class TagMatchCam final : public Block {
   void drop_return() { returns_.erase(returns_.begin()); }
 
   TagMatchCamParams params_;
-  NicShared& shared_;
+  TagMatchCamPorts* face_ = this;  // stand_behind()
+  PacketStamps stamps_;
   QpPartMemory<TagContext, TagContextWrite> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
   std::uint32_t lists_used_ = 0, lists_made_ = 0;

@@ -41,10 +41,10 @@ void TagMatchCam::request_write(Cycle now, const StoredTag& entry, BusAddress to
   if (++next_leaving_ == leaving_.entries.size()) next_leaving_ = 0;
 }
 
-// A request of RTL in the place of the block: the cookie says where its bytes are. One that names no place has the
+// A request of RTL: the cookie says where its bytes are. One that names no place has the
 // bytes of the first.
 void TagMatchCam::complete(const sc_core::sc_object& port, void* value) {
-  if (&port != &dma) return;
+  if (&port != &face_->dma) return;
   auto& request = *static_cast<DmaRequest*>(value);
   const auto from = static_cast<std::uint32_t>(raw(request.address) % sizeof(TagOverflowEntry));
   const bool writes = request.kind == DmaKind::kWrite;

@@ -7,12 +7,15 @@
 namespace rxnic {
 
 TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params,
-                                   NicShared& shared, const TransportCheckerSizes& sizes)
-    : Block(name),
+                                   PacketPool& packets, Ledger& ledger, QpContextPort<ResponderContext> contexts,
+                                   const TransportCheckerSizes& sizes)
+    : TransportCheckerPorts(name),
       params_(params),
       most_srqs_(sizes.srqs),
-      shared_(shared),
-      contexts_(shared.contexts),
+      packets_(packets),
+      ledger_(ledger),
+      stamps_(packets),
+      contexts_(contexts),
       resources_(params.responder_resources),
       responder_(resources_, srqs_, params.rd_atomic_over_limit),
       requests_table_({params.own_requests, sizes.qps}),
@@ -38,7 +41,7 @@ Cycle TransportChecker::step(Cycle now) {
     const WqeRequest& p = pipeline_.front();
     auto& out = way_out(p);
     if (out.can_push(now)) {
-      shared_.stamp(p.buffer, Station::kTransportChecker, now);
+      stamps_.stamp(p.buffer, Station::kTransportChecker, now);
       out.push(now, p);
       pipeline_.drop();
     } else {
@@ -72,13 +75,13 @@ void TransportChecker::send(WqeRequest& p, Cycle now) {  // (R1)
   const Cycle leaves = now + params_.latency_cycles;
   auto& out = way_out(p);
   if (&out == &to_cam && begins_tagged_message(p)) {  // (R4)
-    read_tag_headers(p, shared_.packets[p.buffer].frame.data() + p.payload_offset);
+    read_tag_headers(p, packets_[p.buffer].frame.data() + p.payload_offset);
   }
   if (!pipeline_.empty() || !out.can_send(now, leaves)) {
     pipeline_.push(p, leaves);
     return;
   }
-  shared_.stamp(p.buffer, Station::kTransportChecker, leaves);
+  stamps_.stamp(p.buffer, Station::kTransportChecker, leaves);
   out.send(now, leaves, p, [](WqeRequest&) {});
   last_leaves_ = leaves;
 }
@@ -136,7 +139,7 @@ void TransportChecker::accept(Cycle now) {
     counters_.cnps += reason == DropReason::kNone;
     if (notifies) answers.push(now, {p.qp->qpn, p.h.psn, AnswerKind::kCnp, 0});
     in.drop(now);
-    shared_.ledger.drop(p.buffer, reason, now, p.line);
+    ledger_.drop(p.buffer, reason, now, p.line);
     taken(p.line, now);
     return;
   }
@@ -145,7 +148,7 @@ void TransportChecker::accept(Cycle now) {
     return;
   }
   in.drop(now);
-  shared_.stamp_taken(p.buffer, Station::kTransportChecker, now);
+  stamps_.stamp_taken(p.buffer, Station::kTransportChecker, now);
   ++counters_.packets;
   decide(p, now);
   taken(p.line, now);
@@ -165,7 +168,7 @@ void TransportChecker::decide(CheckedPacket& p, Cycle now) {
     undo_[raw(p.buffer)] = p.undo;
   }
   if (p.outcome == Outcome::kDrop && !p.completes) {  // (R3)
-    shared_.ledger.drop(p.buffer, p.drop_reason, now, p.line);
+    ledger_.drop(p.buffer, p.drop_reason, now, p.line);
     return;
   }
   send(p, now);
@@ -257,7 +260,7 @@ void TransportChecker::hash(StateHash& h) const {
   h.mix(counters_);
   h.mix(responder_counters());
   h.mix(request_counters());
-  shared_.ledger.hash(h);
+  ledger_.hash(h);
 }
 
 }  // namespace rxnic

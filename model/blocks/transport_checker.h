@@ -40,14 +40,12 @@
 #include "model/core/requester/request_table.h"
 #include "model/core/responder/responder.h"
 #include "model/engine/delay_line.h"
-#include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/ports/transport_checker_ports.h"
 #include "model/types/command.h"
-#include "model/types/transport_checker_counters.h"
+#include "model/types/packet_stamps.h"
 
 namespace rxnic {
-
-inline constexpr std::size_t kRefusers = 6;
 
 // Numbers of QPs and SRQs that the block can keep state of.
 struct TransportCheckerSizes {
@@ -55,36 +53,24 @@ struct TransportCheckerSizes {
   std::uint32_t srqs = DeviceParams{}.max_srqs;
 };
 
-class TransportChecker final : public Block {
+class TransportChecker final : public TransportCheckerPorts {
  public:
-  TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params, NicShared& shared,
-                   const TransportCheckerSizes& sizes = {});
+  TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params, PacketPool& packets,
+                   Ledger& ledger, QpContextPort<ResponderContext> contexts, const TransportCheckerSizes& sizes = {});
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
 
   // Before the simulation starts: adds an SRQ that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their
   // receive_cq. False: there are `srqs` SRQs already.
-  bool add_srq(Srqn srqn, const SrqEntry& entry);
+  bool add_srq(Srqn srqn, const SrqEntry& entry) override;
   // Reserves entries for the READs and atomics of a QP; false: there are not enough, and nothing has changed. (R11)
   bool reserve(Qpn qpn, std::uint32_t entries) { return resources_.reserve(qpn, entries); }
-  bool reserve(const ResponderContext& qp);  // as many as the QP needs in its state
-  std::uint32_t resources_left() const { return resources_.left(); }
+  bool reserve(const ResponderContext& qp) override;  // as many as the QP needs in its state
+  std::uint32_t resources_left() const override { return resources_.left(); }
 
-  const TransportCheckerCounters& counters() const { return counters_; }
-  const ResponderCounters& responder_counters() const { return responder_.counters(); }
-  const RequestCounters& request_counters() const { return requests_table_.counters(); }
-
-  In<ContextPacket> in{"in"};
-  In<RequestNotice> requests{"requests"};
-  Out<AnswerNotice> answers{"answers"};  // may be left unbound, like `places`
-  Out<RequestPlaces> places{"places"};
-  Out<WqeRequest> to_cam{"to_cam"};
-  Out<WqeRequest> to_fetcher{"to_fetcher"};
-  std::array<In<Refusal>, kRefusers> refusals;  // a link for each block that may refuse a packet
-  In<QpCommand> commands{"commands"};
-  Out<QpReply> command_replies{"command_replies"};
-  In<SrqCommand> srqs{"srqs"};
-  Out<StepDone> srq_done{"srq_done"};
+  const TransportCheckerCounters& counters() const override { return counters_; }
+  const ResponderCounters& responder_counters() const override { return responder_.counters(); }
+  const RequestCounters& request_counters() const override { return requests_table_.counters(); }
 
  private:
   Out<WqeRequest>& way_out(const WqeRequest& p) {  // (R4)
@@ -107,7 +93,9 @@ class TransportChecker final : public Block {
 
   TransportCheckerParams params_;
   std::uint32_t most_srqs_;
-  NicShared& shared_;
+  PacketPool& packets_;
+  Ledger& ledger_;
+  PacketStamps stamps_;
   QpContextPort<ResponderContext> contexts_;
   SrqTable srqs_;
   ResponderResources resources_;

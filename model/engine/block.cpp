@@ -14,7 +14,10 @@ void Block::settle(Cycle now) {
 
 Activity Block::activity() const { return engine_ != nullptr && until_ <= engine_->now() ? then_ : activity_; }
 
-Cycle Block::cycle() const { return engine_ != nullptr ? engine_->now() : kNever; }
+Cycle Block::cycle() const {
+  if (engine_ != nullptr) return engine_->now();
+  return time_of_ != nullptr ? time_of_->cycle() : kNever;
+}
 
 void Block::wake_from_outside() { engine_->wake_from_outside(); }
 

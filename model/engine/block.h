@@ -11,13 +11,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <string_view>
 #include <systemc>
 
 #include "model/engine/state_hash.h"
 #include "model/types/activity.h"
-#include "model/types/descriptor_operations.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
@@ -37,21 +34,13 @@ class Block : public sc_core::sc_module {
   // Adds the block's own state and counters to a digest that must be equal in every engine mode.
   virtual void hash(StateHash& h) const { (void)h; }
 
-  // Of RTL in the place of the block: sets in a value that leaves `port` what its bits do not carry.
-  virtual void complete(const sc_core::sc_object& port, void* value) { (void)port, (void)value; }
-  // The same: a value that it takes at `port`.
-  virtual void taken(const sc_core::sc_object& port, const void* value) { (void)port, (void)value; }
-  // The same: a counter of the block, which what passes the ports keeps up to date; nullptr: it has none of the name.
-  virtual std::uint64_t* counter(std::string_view name) { return (void)name, nullptr; }
-  // For RTL beside the block or in its place: what was set up before the first cycle, as values at its inputs.
-  using Give = std::function<void(const sc_core::sc_object& input, const DescriptorOperations& of, const void* value)>;
-  virtual void repeat_setup(const Give& give) const { (void)give; }
-
-  // Cycles by activity up to the last step or settle(), of the block that is in its place, if one is.
-  const CycleAccount& account() const { return stand_in_ == nullptr ? account_ : stand_in_->account_; }
+  // Cycles by activity up to the last step or settle().
+  const CycleAccount& account() const { return account_; }
   Activity activity() const;  // in the engine's current cycle
   void settle(Cycle now);
   Cycle cycle() const;  // the engine's current one, kNever without an engine
+  // Takes the time from `other`: for a block that no engine steps (behind_rtl.h).
+  void take_time_of(const Block& other) { time_of_ = &other; }
   // Has step() called in the cycle after the engine's current one.
   void wake() {
     *pending_ |= pending_bit_;
@@ -119,7 +108,7 @@ class Block : public sc_core::sc_module {
   static constexpr bool kNoEngine = true;
   const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;
-  const Block* stand_in_ = nullptr;  // Engine::replace()
+  const Block* time_of_ = nullptr;  // take_time_of()
 };
 
 }  // namespace rxnic

@@ -48,19 +48,6 @@ void Engine::add_outside(Block& block) {
   outside_ = &block;
 }
 
-void Engine::replace(Block& block, Block& by) {
-  *std::find(blocks_.begin(), blocks_.end(), &block) = &by;
-  block.stand_in_ = &by;
-  by.engine_ = block.engine_;
-  by.stepping_ = block.stepping_;
-  by.may_announce_ = block.may_announce_;
-  by.pending_ = block.pending_;
-  by.pending_bit_ = block.pending_bit_;
-  by.announced_ = block.announced_;
-  by.arrivals_ = block.arrivals_;
-  by.arrival_slots_ = block.arrival_slots_;
-}
-
 sc_core::sc_time Engine::time_of(Cycle c) const {
   return sc_core::sc_time::from_value(c.count * params_.clock_period_ps *
                                       (sc_core::sc_time(1, sc_core::SC_PS).value()));

@@ -46,8 +46,6 @@ class Engine final : public sc_core::sc_module {
 
   void add(Block& block);
   void add_outside(Block& block);  // at most one, after all others (R7)
-  // Before the simulation starts: `by` is stepped in the place of `block`, which does nothing any more.
-  void replace(Block& block, Block& by);
   void add(LinkBase& link) { links_.push_back(&link); }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }

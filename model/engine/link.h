@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/engine/behind_rtl.h"
 #include "model/engine/block.h"
 #include "model/engine/overflow.h"
 #include "model/types/descriptor_operations.h"
@@ -65,10 +66,10 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
     return capacity_ - size_ - (freed_in_ == now ? freed_ : 0);
   }
   // A value that is pushed has the observers' fields of the value that it comes from.
-  // `of`: the block whose value it is; it completes it (Block::complete).
+  // `of`: the block behind the RTL: it completes the value (behind_rtl.h).
   virtual void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
-                         Block& of) = 0;
-  virtual void take_head(Cycle now, Block& of) = 0;  // by RTL in the place of the block
+                         BehindRtl& of) = 0;
+  virtual void take_head(Cycle now, BehindRtl& of) = 0;  // by RTL in the place of a block
   // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
   const sc_core::sc_object* producer_port() const { return producer_port_; }
   const sc_core::sc_object* consumer_port() const { return consumer_port_; }
@@ -170,13 +171,13 @@ class Link final : public LinkBase {
     }
   }
   void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
-                 Block& of) override {
+                 BehindRtl& of) override {
     T value{};
     operations_->unpack(bits, from, &value);
     of.complete(*producer_port_, &value);
     push(now, value);
   }
-  void take_head(Cycle now, Block& of) override {
+  void take_head(Cycle now, BehindRtl& of) override {
     of.taken(*consumer_port_, &slots_[first_].value);
     drop(now);
   }

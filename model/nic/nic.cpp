@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/nic/nic.h"
 
-#include "model/core/tag_matching/tag_returns.h"
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
 
 namespace rxnic {
 
@@ -34,6 +37,15 @@ Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capaci
   return ref;
 }
 
+template <class Ports>
+Ports& Nic::place(const MakeBlock<Ports>& make, const char* block, const BlockPlace& at) {
+  auto made = make ? make(block, at) : nullptr;
+  if (made == nullptr) throw std::invalid_argument(fmt::format("NicBlocks::{}: found none; expected a block", block));
+  Ports& ref = *made;
+  blocks_.push_back(std::move(made));
+  return ref;
+}
+
 Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
          const NicOptions& options)
     : sc_module(name),
@@ -57,28 +69,30 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       page_replies(link<Doorbell>(engine, "page_replies", p.nic.doorbell_depth)),
       command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
       command_replies(link<CommandReply>(engine, "command_replies", kLanded)),
-      rx_buffer("rx_buffer", p.wire, shared),
-      rx_parser("rx_parser", p.rx_parser, shared),
-      qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
-      transport_checker("transport_checker", p.transport_checker, shared,
-                        TransportCheckerSizes{p.requester.send_queues, p.device.max_srqs}),
-      tag_match_cam("tag_match_cam", p.tag_match_cam, shared, most_tag_returns(p)),
-      srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
-                      p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted,
-                      p.requester.rendezvous),
-      grh_scatter("grh_scatter", p.grh_scatter, shared),
-      address_translator("address_translator", p.address_translator, shared, p.transport_checker.wqe_error_status),
-      dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
-      cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps,
-                    p.requester.send_queues + p.device.max_srqs),
-      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps,
-                    p.transport_checker.rd_atomic_over_limit),
-      command_processor("command_processor", p.command_processor, p.nic.clock_period_ps),
+      rx_buffer(place(options.blocks.rx_buffer, "rx_buffer", {p, shared, memory, engine, options.policies})),
+      rx_parser(place(options.blocks.rx_parser, "rx_parser", {p, shared, memory, engine, options.policies})),
+      qp_context_cache(
+          place(options.blocks.qp_context_cache, "qp_context_cache", {p, shared, memory, engine, options.policies})),
+      transport_checker(
+          place(options.blocks.transport_checker, "transport_checker", {p, shared, memory, engine, options.policies})),
+      tag_match_cam(
+          place(options.blocks.tag_match_cam, "tag_match_cam", {p, shared, memory, engine, options.policies})),
+      srq_wqe_fetcher(
+          place(options.blocks.srq_wqe_fetcher, "srq_wqe_fetcher", {p, shared, memory, engine, options.policies})),
+      grh_scatter(place(options.blocks.grh_scatter, "grh_scatter", {p, shared, memory, engine, options.policies})),
+      address_translator(place(options.blocks.address_translator, "address_translator",
+                               {p, shared, memory, engine, options.policies})),
+      dma_engine(place(options.blocks.dma_engine, "dma_engine", {p, shared, memory, engine, options.policies})),
+      cqe_generator(
+          place(options.blocks.cqe_generator, "cqe_generator", {p, shared, memory, engine, options.policies})),
+      ack_generator(
+          place(options.blocks.ack_generator, "ack_generator", {p, shared, memory, engine, options.policies})),
+      command_processor(
+          place(options.blocks.command_processor, "command_processor", {p, shared, memory, engine, options.policies})),
       requester(options.requester
-                    ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared, memory,
-                                                  p.transport_checker.own_requests, p.nic.link_gbps)
+                    ? &place(options.blocks.requester, "requester", {p, shared, memory, engine, options.policies})
                     : nullptr) {
-  for (Block* block : blocks()) engine.add(*block);
+  for (const auto& block : blocks_) engine.add(*block);
 
   const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
     auto& made = link<T>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
@@ -153,7 +167,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma(DmaClient::kCqContext, cqe_generator.context_dma, cqe_generator.context_dma_done);
   dma(DmaClient::kCommand, command_processor.dma, command_processor.dma_done);
 
-  CommandProcessor& commander = command_processor;
+  CommandProcessorPorts& commander = command_processor;
   dma_engine.commands.bind(command_queue);
   join(dma_engine.commands_given, commander.commands, kRegister);
   join(commander.replies, dma_engine.replies, kRegister);
@@ -202,10 +216,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
 }
 
 std::vector<Block*> Nic::blocks() {
-  std::vector<Block*> all{&rx_buffer,     &rx_parser,       &qp_context_cache, &transport_checker,
-                          &tag_match_cam, &srq_wqe_fetcher, &grh_scatter,      &address_translator,
-                          &dma_engine,    &cqe_generator,   &ack_generator,    &command_processor};
-  if (requester != nullptr) all.push_back(requester.get());
+  std::vector<Block*> all;
+  for (const auto& block : blocks_) all.push_back(block.get());
   return all;
 }
 

@@ -17,29 +17,20 @@
 #include <string>
 #include <vector>
 
-#include "model/blocks/ack_generator.h"
-#include "model/blocks/address_translator.h"
-#include "model/blocks/command_processor.h"
-#include "model/blocks/cqe_generator.h"
-#include "model/blocks/dma_engine.h"
-#include "model/blocks/grh_scatter.h"
-#include "model/blocks/qp_context_cache.h"
-#include "model/blocks/requester.h"
-#include "model/blocks/rx_buffer.h"
-#include "model/blocks/rx_parser.h"
-#include "model/blocks/srq_wqe_fetcher.h"
-#include "model/blocks/tag_match_cam.h"
-#include "model/blocks/transport_checker.h"
 #include "model/engine/engine.h"
+#include "model/nic/nic_blocks.h"
 
 namespace rxnic {
 
 struct NicOptions {
   bool requester = false;  // false: our requests are sent outside the NIC and reported on `requests`
+  NicBlocks blocks{};
+  NicPolicies policies{};
 };
 
 class Nic final : public sc_core::sc_module {
  public:
+  // Throws std::invalid_argument: a maker of `options.blocks` is missing, or has made nothing.
   Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine,
       const NicOptions& options = {});
 
@@ -54,6 +45,9 @@ class Nic final : public sc_core::sc_module {
   std::vector<std::unique_ptr<LinkBase>> links_;
   template <class T>
   Link<T>& link(Engine& engine, const std::string& name, std::uint32_t capacity);
+  std::vector<std::unique_ptr<Block>> blocks_;
+  template <class Ports>
+  Ports& place(const MakeBlock<Ports>& make, const char* name, const BlockPlace& at);
 
  public:
   // Links to the outside.
@@ -75,19 +69,20 @@ class Nic final : public sc_core::sc_module {
   Link<DriverCommand>& command_queue;
   Link<CommandReply>& command_replies;  // that are visible in host memory
 
-  RxBuffer rx_buffer;
-  RxParser rx_parser;
-  QpContextCache qp_context_cache;
-  TransportChecker transport_checker;
-  TagMatchCam tag_match_cam;
-  SrqWqeFetcher srq_wqe_fetcher;
-  GrhScatter grh_scatter;
-  AddressTranslator address_translator;
-  DmaEngine dma_engine;
-  CqeGenerator cqe_generator;
-  AckGenerator ack_generator;
-  CommandProcessor command_processor;
-  std::unique_ptr<Requester> requester;  // nullptr: without
+  // The blocks.
+  RxBufferPorts& rx_buffer;
+  RxParserPorts& rx_parser;
+  QpContextCachePorts& qp_context_cache;
+  TransportCheckerPorts& transport_checker;
+  TagMatchCamPorts& tag_match_cam;
+  SrqWqeFetcherPorts& srq_wqe_fetcher;
+  GrhScatterPorts& grh_scatter;
+  AddressTranslatorPorts& address_translator;
+  DmaEnginePorts& dma_engine;
+  CqeGeneratorPorts& cqe_generator;
+  AckGeneratorPorts& ack_generator;
+  CommandProcessorPorts& command_processor;
+  RequesterPorts* const requester;  // nullptr: without
 
   // No hardware: the link notifies the host model of what has become visible in its memory.
   bool notifies_host(const LinkBase& link) const {

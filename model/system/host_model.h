@@ -17,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/written_completions.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -28,6 +27,7 @@
 #include "model/system/tag_program.h"
 #include "model/types/command.h"
 #include "model/types/completion.h"
+#include "model/types/dma.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {

@@ -22,7 +22,7 @@ HostSide::HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic&
 }
 
 void HostSide::ring(const Doorbell& doorbell) {
-  if (doorbell.kind == DoorbellKind::kSend && !sends_) {
+  if (!has(doorbell.kind)) {
     throw std::invalid_argument("doorbell: found one of a send queue; expected a NIC with a requester");
   }
   doorbells_.push_back(doorbell);

@@ -30,6 +30,7 @@ class HostSide final : public Block {
   NicSetup setup;        // (R2)
   CommandQueue command;  // gives tickets, for give()
 
+  bool has(DoorbellKind kind) const { return kind != DoorbellKind::kSend || sends_; }
   // A posted write to the doorbell page. Throws std::invalid_argument: a send doorbell of a NIC without requester.
   void ring(const Doorbell& doorbell);
   void operate(const TagOperation& operation);

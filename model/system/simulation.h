@@ -25,6 +25,7 @@ class Simulation {
     CqeObserver* cqes = nullptr;
     Latencies* latencies = nullptr;
     StepOrder order{};
+    NicBlocks blocks{};
   };
   Simulation(const Options& options, StimulusStream& stimulus);
 

@@ -53,7 +53,8 @@ class System::Memory final : public HostMemory {
 struct System::Station {
   Station(const SystemOptions& o, std::uint32_t n, Engine& engine, HostMemory& shared)
       : memory(shared),
-        nic(named("nic", n).c_str(), o.each.empty() ? o.params : o.each[n], memory, engine, {o.requester}),
+        nic(named("nic", n).c_str(), o.each.empty() ? o.params : o.each[n], memory, engine,
+            {o.requester, o.blocks, o.policies}),
         host(named("host", n).c_str(), memory, nic) {
     engine.add(host);
     if (o.fabric) return;
@@ -70,7 +71,7 @@ struct System::Station {
 };
 
 System::System(const sc_core::sc_module_name& name, const SystemOptions& o, HostMemory& memory)
-    : sc_module(name), engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}) {
+    : sc_module(name), engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order, o.quantum_cycles}) {
   if (o.nics == 0 || o.nics > kMostNics) {
     throw std::invalid_argument(fmt::format("nics: found {}; expected 1 to {}", o.nics, kMostNics));
   }

@@ -41,8 +41,7 @@ Cycle WirePort::arrive(Cycle now) {
     Frame& frame = frames_.front();
     if (!frame.on_the_line) {  // (R1)
       const double now_ps = static_cast<double>(now.count * period_ps_);
-      in_free_ps_ =
-          std::max(in_free_ps_, now_ps) + static_cast<double>(frame.bytes.size() + fixed_bytes_) * ps_per_byte_;
+      in_free_ps_ = std::max(in_free_ps_, now_ps) + line_ps(frame.bytes.size());
       frame.on_the_line = true;
     }
     const Cycle due = cycle_of(in_free_ps_);
@@ -73,7 +72,7 @@ Cycle WirePort::leave(Cycle now) {
     if (out_free_ps_ > now_ps) return cycle_of(out_free_ps_);
     const PacketHandle h = from->pop(now).buffer;
     const Packet& p = shared_.packets[h];
-    out_free_ps_ = std::max(out_free_ps_, now_ps) + static_cast<double>(p.frame_bytes + fixed_bytes_) * ps_per_byte_;
+    out_free_ps_ = std::max(out_free_ps_, now_ps) + line_ps(p.frame_bytes);
     ++received_;
     if (handler_) handler_(p.frame_view(), static_cast<std::uint64_t>(std::llround(out_free_ps_)));
     shared_.packets.release(h);

@@ -13,8 +13,8 @@
 #include <functional>
 #include <vector>
 
-#include "model/blocks/ledger.h"
 #include "model/engine/link.h"
+#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
 
 namespace rxnic {
@@ -32,6 +32,8 @@ class WirePort final : public Block {
 
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  // How long the line carries a frame of so many bytes. [ps]
+  double line_ps(std::size_t bytes) const { return static_cast<double>(bytes + fixed_bytes_) * ps_per_byte_; }
   std::uint64_t sent() const { return sent_; }
   std::uint64_t received() const { return received_; }
 

@@ -2,8 +2,8 @@
 // Takes the frames that the NIC sends, at the rate of the link, and passes each to an observer.
 #pragma once
 
-#include "model/blocks/ledger.h"
 #include "model/engine/link.h"
+#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
 
 namespace rxnic {

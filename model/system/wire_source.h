@@ -13,11 +13,11 @@
 
 #include <cstdint>
 
-#include "model/blocks/ledger.h"
 #include "model/core/requester/request_table.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/nic/command_queue.h"
+#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
 
 namespace rxnic {

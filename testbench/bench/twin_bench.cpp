@@ -10,12 +10,13 @@
 #include <memory>
 #include <string>
 
-#include "bridge/rtl/rtl_block.h"
 #include "bridge/rtl/twin.h"
 #include "model/blocks/cqe_generator.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/blocks/tag_match_cam.h"
 #include "model/core/tag_matching/tag_returns.h"
+#include "model/nic/nic_shared.h"
+#include "testbench/cosim/put_in_place.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -73,7 +74,7 @@ Sink<T>& drain(Bench& bench, Out<T>& out, std::uint32_t width = 1) {
 struct Scatter {
   Scatter(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.add<GrhScatter>("dut", params.grh_scatter, shared)),
+        dut(bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("dut", params.grh_scatter, shared.packets))),
         out(drain(bench, dut.out, 4)) {
     shared.wqes[0].sge_count = 1;
     shared.wqes[0].sge[0] = {4096, 1, 0x10000};
@@ -94,7 +95,7 @@ struct Scatter {
   static constexpr std::uint64_t kBegin = 10;
   static constexpr const char* kBlock = "grh_scatter";
   NicShared& shared;
-  GrhScatter& dut;
+  GrhScatterPorts& dut;
   Sink<ScatteredSegment>& out;
 };
 
@@ -103,7 +104,9 @@ struct Completions {
   Completions(Bench& bench, const Params& params, std::int64_t load)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, 64)),
+        dut(bench.place<CqeGeneratorPorts>(bench.keep<CqeGenerator>("dut", params.cqe_generator, shared.contexts,
+                                                                    shared.wqes, shared.packets,
+                                                                    params.nic.clock_period_ps, 64))),
         out(drain(bench, dut.out)) {
     CqContext cq;
     cq.number = Cqn{3};
@@ -128,7 +131,7 @@ struct Completions {
   static constexpr const char* kBlock = "cqe_generator";
   LocalMemory& host;
   NicShared& shared;
-  CqeGenerator& dut;
+  CqeGeneratorPorts& dut;
   Sink<AckRequest>& out;
 };
 
@@ -137,7 +140,7 @@ struct Fetches {
   Fetches(Bench& bench, const Params& params, std::int64_t load)
       : fixture(bench, params.srq_wqe_fetcher, nullptr, params.transport_checker.ud_too_long,
                 params.requester.rendezvous),
-        dut(fixture.dut),
+        dut(fixture.ports),
         out(fixture.out) {
     out.forget();
     fixture.memory.set_latency(50);  // otherwise packets wait for reads
@@ -162,7 +165,7 @@ struct Fetches {
   static constexpr std::uint64_t kBegin = 5000;
   static constexpr const char* kBlock = "srq_wqe_fetcher";
   srq_wqe_fetcher_test::Fixture fixture;
-  SrqWqeFetcher& dut;
+  SrqWqeFetcherPorts& dut;
   Sink<ScatterJob>& out;
 };
 
@@ -171,7 +174,8 @@ struct Tags {
   Tags(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
         host(bench.keep<LocalMemory>()),
-        dut(bench.add<TagMatchCam>("dut", params.tag_match_cam, shared, most_tag_returns(params))),
+        dut(bench.place<TagMatchCamPorts>(bench.keep<TagMatchCam>("dut", params.tag_match_cam, shared.contexts,
+                                                                  shared.packets, most_tag_returns(params)))),
         out(drain(bench, dut.out)) {
     auto& operations = bench.source(dut.operations);
     bench.source(dut.lists).push(Cycle{1}, {true, WqId{7}, Pdn{8}, Cqn{9}});
@@ -199,7 +203,7 @@ struct Tags {
   static constexpr const char* kBlock = "tag_match_cam";
   NicShared& shared;
   LocalMemory& host;
-  TagMatchCam& dut;
+  TagMatchCamPorts& dut;
   Sink<WqeRequest>& out;
 };
 
@@ -221,24 +225,24 @@ void run(benchmark::State& state, const Params& params, const std::string& name,
   std::uint64_t values = 0;
   for (auto _ : state) {
     Bench bench(EngineMode::kFast);
-    Scene scene(bench, params, state.range(0));
-    std::unique_ptr<RtlBlock> twin;
     if (rtl) {
-      try {
-        twin = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut,
-                                          make_twin(Scene::kBlock, params, rtl_of(name)));
-      } catch (const std::invalid_argument& why) {
-        state.SkipWithError(why.what());
-        return;
-      }
+      put_in_place(bench, Scene::kBlock, [&] { return make_twin(Scene::kBlock, params, rtl_of(name)); });
+    }
+    std::optional<Scene> scene;
+    try {
+      scene.emplace(bench, params, state.range(0));
+    } catch (const std::invalid_argument& why) {
+      state.SkipWithError(why.what());
+      return;
     }
     bench.run_to(Cycle{Scene::kBegin});
-    const std::uint64_t before = scene.out.taken();
+    const std::uint64_t before = scene->out.taken();
     const double begin = seconds();
     bench.run_to(Cycle{Scene::kBegin + kCycles});
     state.SetIterationTime(seconds() - begin);
-    values = scene.out.taken() - before;
-    if (rtl && !twin->failure().empty()) state.SkipWithError(std::string(twin->failure()).c_str());
+    values = scene->out.taken() - before;
+    const auto* const twin = dynamic_cast<const RtlBlock*>(&scene->dut);
+    if (twin != nullptr && !twin->failure().empty()) state.SkipWithError(std::string(twin->failure()).c_str());
   }
   state.counters["cycles/s"] =
       benchmark::Counter(static_cast<double>(kCycles), benchmark::Counter::kIsIterationInvariantRate);

@@ -10,6 +10,7 @@
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_facts.h"
 #include "bridge/rtl/twin_pins.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
@@ -127,8 +128,9 @@ TEST_P(CqeGeneratorCosim, SlowerRtlMakesTheSameTransactions) {
   auto& host = bench.keep<LocalMemory>();
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), cqe_generator_scene::kSlots,
                                        cqe_generator_scene::lines_of(params_));
-  auto& dut = bench.add<CqeGenerator>("dut", params_.cqe_generator, shared, params_.nic.clock_period_ps,
-                                      params_.requester.send_queues + params_.device.max_srqs);
+  auto& dut =
+      bench.add<CqeGenerator>("dut", params_.cqe_generator, shared.contexts, shared.wqes, shared.packets,
+                              params_.nic.clock_period_ps, params_.requester.send_queues + params_.device.max_srqs);
   auto& in = bench.source(dut.in);
   auto& doorbells = bench.source(dut.doorbells);
   auto& out = bench.sink(dut.out);

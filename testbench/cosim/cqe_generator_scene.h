@@ -8,6 +8,7 @@
 
 #include "model/blocks/cqe_generator.h"
 #include "model/core/receive_queue/wqe_slots.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/cosim/random.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -364,9 +365,11 @@ struct Scene {
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, lines_of(params))),
-        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps,
-                                    params.requester.send_queues + params.device.max_srqs)),
-        driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20}, steered)),
+        model(bench.keep<CqeGenerator>("dut", params.cqe_generator, shared.contexts, shared.wqes, shared.packets,
+                                       params.nic.clock_period_ps,
+                                       params.requester.send_queues + params.device.max_srqs)),
+        dut(bench.place<CqeGeneratorPorts>(model)),
+        driver(bench.add<Driver>("driver", model, shared, host, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
         events(bench.sink(dut.events, 4)),
         writes(bench.memory(dut.dma, dut.dma_done, host, 9, params.dma_engine.queue_depth)),
@@ -424,7 +427,8 @@ struct Scene {
   }
   LocalMemory& host;
   NicShared& shared;
-  CqeGenerator& dut;
+  CqeGenerator& model;
+  CqeGeneratorPorts& dut;  // the model, or RTL in its place
   Driver& driver;
   Sink<AckRequest>& out;
   Sink<Event>& events;

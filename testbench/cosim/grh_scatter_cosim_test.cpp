@@ -6,6 +6,7 @@
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
 #include "model/blocks/grh_scatter.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
@@ -129,7 +130,7 @@ class Scene {
         random_(seed),
         cycles_(cycles),
         shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots)),
-        dut(bench.add<GrhScatter>("grh_scatter", params.grh_scatter, shared_)),
+        dut(bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", params.grh_scatter, shared_.packets))),
         in_(bench.source(dut.in, 2 + random_.below(4))),
         out(bench.sink(dut.out, 3 + random_.below(6))),
         refusals(bench.sink(dut.refusals)) {
@@ -190,7 +191,7 @@ class Scene {
   std::uint32_t residence_ = 0x7fff'fff0;  // every bit changes soon
 
  public:
-  GrhScatter& dut;
+  GrhScatterPorts& dut;
 
  private:
   Source<ScatterJob>& in_;

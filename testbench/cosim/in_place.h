@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridge/rtl/rtl_block.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin.h"
+#include "testbench/cosim/put_in_place.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -34,22 +34,18 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
   };
   const auto run = [&](EngineMode mode, bool rtl, bool always) {
     Bench bench(mode);
+    if (rtl) put_in_place(bench, block, [&] { return make_twin(block, params); }, {.always = always});
     Scene scene = make(bench);
-    std::unique_ptr<RtlBlock> twin;
-    if (rtl) {
-      twin = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin(block, params), RtlBlock::Stamp{},
-                                        always);
-    }
     const Cycle end{2 * cycles};
     bench.at(end, [](Cycle) {});  // every run ends in the same cycle
     bench.run_to(end);
-    Block& replaced = rtl ? static_cast<Block&>(*twin) : scene.dut;
-    replaced.settle(end);
-    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced), scene.dut.account()};
+    scene.dut.settle(end);
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&scene.dut), scene.dut.account()};
     for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
     if (rtl) {
-      EXPECT_GT(twin->transactions(), cycles / 10);
-      EXPECT_EQ(twin->failure(), "");
+      const auto& twin = dynamic_cast<RtlBlock&>(scene.dut);
+      EXPECT_GT(twin.transactions(), cycles / 10);
+      EXPECT_EQ(twin.failure(), "");
     }
     return result;
   };

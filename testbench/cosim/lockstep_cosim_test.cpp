@@ -17,6 +17,7 @@
 #include "bridge/rtl/rtl_block.h"
 #include "bridge/rtl/rtl_file.h"
 #include "model/blocks/grh_scatter.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
@@ -44,7 +45,7 @@ class LockstepTest : public testing::Test {
                          const Scene& scene = one_packet, const LockstepOptions& options = {}) {
     Bench bench(EngineMode::kPerCycle);
     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared);
+    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared.packets);
     dut.lists.bind(shared.wqes);
     auto& in = bench.source(dut.in);
     bench.sink(dut.out);
@@ -104,16 +105,16 @@ TEST_F(LockstepTest, AnActivityThatIsNoneEndsTheRun) {  // rtl_block.h, R4
   const std::uint8_t none = 31;
   Bench bench(EngineMode::kFast);
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<GrhScatter>("grh_scatter", GrhScatterParams{}, shared);
+  auto wrong = std::make_unique<WrongTwin>(twin(), "", "");
+  wrong->say(&none);
+  put_in_place(bench, "grh_scatter", [&] { return std::move(wrong); });
+  auto& dut = bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", GrhScatterParams{}, shared.packets));
   dut.lists.bind(shared.wqes);
   one_packet(bench.source(dut.in), shared.wqes);
   bench.sink(dut.out);
   bench.sink(dut.refusals);
-  auto wrong = std::make_unique<WrongTwin>(twin(), "", "");
-  wrong->say(&none);
-  const RtlBlock rtl("rtl", bench.engine(), dut, std::move(wrong));
   bench.run();
-  EXPECT_EQ(rtl.failure(), "activity_o: found 31; expected an Activity, 19 at most");
+  EXPECT_EQ(dynamic_cast<RtlBlock&>(dut).failure(), "activity_o: found 31; expected an Activity, 19 at most");
 }
 
 class MismatchWavesTest : public LockstepTest {

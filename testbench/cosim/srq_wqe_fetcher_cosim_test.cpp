@@ -14,6 +14,7 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
@@ -166,8 +167,8 @@ TEST_P(SrqWqeFetcherCosim, SlowerRtlMakesTheSameTransactions) {
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
                                        params_.srq_wqe_fetcher.wqe_store_entries, srq_wqe_fetcher_scene::kCacheLines);
   auto& dut =
-      bench.add<SrqWqeFetcher>("dut", params_.srq_wqe_fetcher, shared, params_.transport_checker.ud_too_long,
-                               params_.transport_checker.wqe_error_status,
+      bench.add<SrqWqeFetcher>("dut", params_.srq_wqe_fetcher, shared.contexts, shared.packets,
+                               params_.transport_checker.ud_too_long, params_.transport_checker.wqe_error_status,
                                params_.ack_generator.credits == AckCredits::kCounted, params_.requester.rendezvous);
   auto& in = bench.source(dut.in);
   auto& doorbells = bench.source(dut.doorbells);

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "model/blocks/srq_wqe_fetcher.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/opcode.h"
 #include "testbench/cosim/srq_wqe_fetcher_queues.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -18,7 +19,7 @@ namespace rxnic::srq_wqe_fetcher_scene {
 // Pushes what comes from outside, as far as there is room.
 class Driver final : public Block {
  public:
-  Driver(const sc_core::sc_module_name& name, SrqWqeFetcher& dut, NicShared& shared, HostMemory& host,
+  Driver(const sc_core::sc_module_name& name, SrqWqeFetcherPorts& dut, NicShared& shared, HostMemory& host,
          std::uint64_t seed, Cycle end)
       : Block(name), dut_(dut), shared_(shared), host_(host), random_(seed), end_(end) {}
   Out<WqeRequest> packets{"packets"};
@@ -456,7 +457,7 @@ class Driver final : public Block {
     flushes.push(now, {line_of(n), qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
   }
 
-  SrqWqeFetcher& dut_;
+  SrqWqeFetcherPorts& dut_;
   NicShared& shared_;
   HostMemory& host_;
   Random random_;

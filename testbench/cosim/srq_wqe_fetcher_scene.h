@@ -2,6 +2,7 @@
 // The receive WQE fetcher in its random tests, with all that surrounds it.
 #pragma once
 
+#include "model/nic/nic_shared.h"
 #include "testbench/cosim/srq_wqe_fetcher_driver.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
@@ -41,10 +42,10 @@ struct Scene {
       : host(bench.keep<MemoryWithHole>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
                                      params.srq_wqe_fetcher.wqe_store_entries, kCacheLines)),
-        dut(bench.add<SrqWqeFetcher>("dut", params.srq_wqe_fetcher, shared, params.transport_checker.ud_too_long,
-                                     params.transport_checker.wqe_error_status,
-                                     params.ack_generator.credits == AckCredits::kCounted,
-                                     params.requester.rendezvous)),
+        dut(bench.place<SrqWqeFetcherPorts>(bench.keep<SrqWqeFetcher>(
+            "dut", params.srq_wqe_fetcher, shared.contexts, shared.packets, params.transport_checker.ud_too_long,
+            params.transport_checker.wqe_error_status, params.ack_generator.credits == AckCredits::kCounted,
+            params.requester.rendezvous))),
         driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20})),
         out(bench.sink(dut.out, 4)),
         wqes(bench.memory(dut.dma, dut.dma_done, host, 60, 4)),
@@ -87,7 +88,7 @@ struct Scene {
   }
   HostMemory& host;
   NicShared& shared;
-  SrqWqeFetcher& dut;
+  SrqWqeFetcherPorts& dut;
   Driver& driver;
   Sink<ScatterJob>& out;
   TestMemory& wqes;

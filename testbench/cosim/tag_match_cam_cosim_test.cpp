@@ -9,6 +9,7 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
@@ -112,7 +113,8 @@ TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   constexpr std::uint32_t kMessages = 300;
   Bench bench(EngineMode::kPerCycle);
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<TagMatchCam>("tag_match_cam", params_.tag_match_cam, shared, most_tag_returns(params_));
+  auto& dut = bench.add<TagMatchCam>("tag_match_cam", params_.tag_match_cam, shared.contexts, shared.packets,
+                                     most_tag_returns(params_));
   auto& host = bench.keep<tag_match_cam_scene::BreakableMemory>(1);
   auto& in = bench.source(dut.in);
   auto& operations = bench.source(dut.operations);

@@ -13,6 +13,7 @@
 
 #include "model/blocks/tag_match_cam.h"
 #include "model/core/tag_matching/tag_returns.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "testbench/cosim/random.h"
 #include "testbench/cosim/tag_match_cam_rehearsal.h"
@@ -68,7 +69,9 @@ class Scene {
         srqs_(params.tag_match_cam.lists + 2),
         shared_(bench.keep<NicShared>(PacketPool::Quotas{})),
         host_(bench.keep<BreakableMemory>(seed)),
-        dut(bench.add<TagMatchCam>("tag_match_cam", params.tag_match_cam, shared_, most_tag_returns(params))),
+        model(bench.keep<TagMatchCam>("tag_match_cam", params.tag_match_cam, shared_.contexts, shared_.packets,
+                                      most_tag_returns(params))),
+        dut(bench.place<TagMatchCamPorts>(model)),
         in_(bench.source(dut.in, 2 + random_.below(4))),
         operations_(bench.source(dut.operations, 2 + random_.below(4))),
         returned_(bench.source(dut.returned, 2 + random_.below(4))),
@@ -129,7 +132,7 @@ class Scene {
   TagOperation operation() {
     TagOperation op;
     op.srq = srq();
-    const TagMatchList* const list = adapts_ ? dut.list(op.srq) : nullptr;
+    const TagMatchList* const list = adapts_ ? model.list(op.srq) : nullptr;
     std::uint32_t kind = list != nullptr && !list->in_phase() && !random_.one_in(3) ? 15 : random_.below(16);
     if (fills_ && !adapts_ && kind < 14) kind = 0;
     op.opcode = kind < adds_ ? TagOpcode::kAdd : kind < 14 ? TagOpcode::kDelete : TagOpcode::kSync;
@@ -233,13 +236,13 @@ class Scene {
   void steer(Cycle now) {
     std::uint32_t waiting = 0;
     for (std::uint32_t n = 0; n < 3; ++n)
-      waiting += dut.list(WqId{n}) == nullptr ? 0 : dut.list(WqId{n})->in_overflow();
+      waiting += model.list(WqId{n}) == nullptr ? 0 : model.list(WqId{n})->in_overflow();
     if (mode_ == Mode::kFill && waiting > 30) mode_ = random_.one_in(4) ? Mode::kThin : Mode::kDrain;
     if (mode_ == Mode::kThin && (waiting < 8 || random_.one_in(100))) mode_ = Mode::kDrain;
     if (mode_ == Mode::kDrain && waiting == 0) mode_ = random_.one_in(4) ? Mode::kMixed : Mode::kFill;
     if (mode_ == Mode::kMixed && random_.one_in(60)) mode_ = Mode::kFill;
     for (std::uint32_t n = 0; n < 3; ++n) {
-      if (dut.list(WqId{n}) != nullptr || !random_.one_in(8)) continue;  // another one has its place
+      if (model.list(WqId{n}) != nullptr || !random_.one_in(8)) continue;  // another one has its place
       lists_.push(now, {false, other_queue(), {}, {}});
       lists_.push(now, creation_of(WqId{n}));
     }
@@ -262,7 +265,7 @@ class Scene {
       TagOperation op = operation();
       op.opcode = TagOpcode::kAdd;
       op.srq = WqId{random_.one_in(20) ? 2 : random_.below(2)};
-      const TagMatchList* const list = dut.list(op.srq);
+      const TagMatchList* const list = model.list(op.srq);
       for (std::uint32_t n = 0; list != nullptr && n < 64 && !list->accepts(handle_); ++n)
         handle_ = (handle_ + 1) % most_;
       op.entry.handle = handle_;
@@ -282,7 +285,7 @@ class Scene {
     memory.set_latency(random_.one_in(4) ? 100 : 5 + random_.below(20));
     if (sent_ > in_.pushed() + 1) return;
     const WqId queue{random_.below(3)};
-    const TagMatchList* const list = dut.list(queue);
+    const TagMatchList* const list = model.list(queue);
     if (list == nullptr || list->in_overflow() == 0) return;
     std::uint32_t handle = random_.below(most_);
     for (std::uint32_t n = 0; n < most_ && !list->in_overflow(handle); ++n) handle = (handle + 1) % most_;
@@ -292,7 +295,7 @@ class Scene {
 
   void search_the_cam(Cycle when) {
     const WqId queue{random_.below(3)};
-    const TagMatchList* const list = dut.list(queue);
+    const TagMatchList* const list = model.list(queue);
     std::uint32_t handle = random_.below(most_);
     for (std::uint32_t n = 0; list != nullptr && n < 64 && !list->in_cam(handle); ++n) handle = (handle + 1) % most_;
     if (list != nullptr && list->in_cam(handle)) search_for(when, queue, list->entry(handle).tag);
@@ -303,7 +306,7 @@ class Scene {
   // older ones are not there yet.
   void meet_the_overflow(Cycle now) {
     const WqId queue{random_.below(3)};
-    const TagMatchList* const list = dut.list(queue);
+    const TagMatchList* const list = model.list(queue);
     if (list == nullptr || list->in_overflow() == 0) return;
     if (!list->in_phase()) {
       TagOperation op;
@@ -313,7 +316,7 @@ class Scene {
       op.unexpected_count = list->unexpected();
       operations_.push(now, op);
       ++posted_;
-    } else if (dut.entries_used() < entries_) {
+    } else if (model.entries_used() < entries_) {
       TagOperation op;
       op.opcode = TagOpcode::kAdd;
       op.srq = queue;
@@ -375,7 +378,8 @@ class Scene {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> tags_;  // posted last, by list and handle
 
  public:
-  TagMatchCam& dut;
+  TagMatchCam& model;
+  TagMatchCamPorts& dut;  // the model, or RTL in its place
 
  private:
   Source<WqeRequest>& in_;

@@ -12,6 +12,7 @@
 
 #include "bridge/rtl/transactions.h"
 #include "model/blocks/grh_scatter.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -140,7 +141,7 @@ class TransactionsTest : public testing::Test {
                         const std::function<void(Bench&, NicShared&)>& before = {}) {
     Bench bench(EngineMode::kPerCycle);
     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots);
-    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared);
+    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared.packets);
     dut.lists.bind(shared.wqes);
     auto& in = bench.source(dut.in);
     bench.sink(dut.out).stall(Cycle{0}, stalled_until_);

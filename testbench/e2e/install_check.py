@@ -12,7 +12,17 @@ import sys
 import e2e
 
 EXAMPLES = e2e.ROOT / "testbench" / "examples"
-WANTED = {"tlm_receiver": (["1000", "256"], r"1000 of 1000 SENDs of 256 bytes completed")}
+# Program, arguments, what it prints.
+WANTED = [
+    ("tlm_receiver", ["1000", "256"], r"1000 of 1000 SENDs of 256 bytes completed"),
+    ("fifo_receiver", ["1000"], r"1000 of 1000 SENDs completed, [1-9]\d* answers; (8\d|9\d) Gb/s of payload\n"
+                                r"(\d+) doorbells written, \2 rung, 0 refused"),
+    ("own_prefetch", [], r"the model's: 2000 of 2000 SENDs completed"),
+    ("own_prefetch", ["0"], r"fixed window: 2000 of 2000 SENDs completed"),
+    ("own_prefetch", ["8"], r"fixed window: 2000 of 2000 SENDs completed"),
+    ("own_scatter", [], r"the model's scatter engine: 1000 of 1000 SENDs completed"),
+    ("own_scatter", ["own"], r"a scatter engine of one's own: 1000 of 1000 SENDs completed"),
+]
 
 
 def done_well(bench, what, *command, **how):
@@ -54,9 +64,17 @@ def model(bench):
     done_well(bench, "configure", "cmake", "-S", EXAMPLES, "-B", "examples", "-G", "Ninja",
               f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
     done_well(bench, "build", "cmake", "--build", "examples")
-    for name, (arguments, wanted) in WANTED.items():
+    said = {}
+    for name, arguments, wanted in WANTED:
         done = done_well(bench, name, bench.folder / "examples" / name, *arguments, timeout=60)
         bench.expect(re.search(wanted, done.stdout), f"{name}: {done.stdout}")
+        said[" ".join([name, *arguments])] = done.stdout
+    # A policy and a block of one's own act.
+    waits = {window: int(re.search(r"(\d+) cycles in which packets waited", said[f"own_prefetch {window}"])[1])
+             for window in (0, 8)}
+    bench.expect(waits[8] < waits[0], f"a window of 8 WQEs and none: {waits} cycles of waiting")
+    busy = {name: int(re.search(r"busy for (\d+)", said[name])[1]) for name in ("own_scatter", "own_scatter own")}
+    bench.expect(busy["own_scatter own"] < busy["own_scatter"], f"cycles busy: {busy}")
     pc = next(prefix.glob("lib/**/rxnic.pc"))
     environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}
     words = done_well(bench, "pkg-config", "pkg-config", "--cflags", "--libs", "rxnic", env=environment).stdout.split()
@@ -69,6 +87,36 @@ def model(bench):
     bench.expect_equal(absolute, [], "files that name the build's place")
 
 
+def package(bench):
+    """The Debian packages that cpack makes: of the program, which runs from where they are unpacked, and of the model."""
+    done_well(bench, "cpack", "cpack", "-G", "DEB", "--config", bench.options.build / "CPackConfig.cmake", "-B",
+              "packages")
+    made = {path.name.split("_")[0]: path for path in (bench.folder / "packages").glob("*.deb")}
+    bench.expect_equal(sorted(made), ["librxnic-dev", "rxnic"], "packages")
+    for path in made.values():
+        done_well(bench, "dpkg-deb -x", "dpkg-deb", "-x", path, "root")
+    said = done_well(bench, "dpkg-deb -I", "dpkg-deb", "-f", made["rxnic"], "Depends").stdout
+    bench.expect("libsystemc" in said, f"what the program depends on: {said}")
+    root = bench.folder / "root" / "usr"
+    done_well(bench, "replay", root / "bin" / "rxnic", "replay", e2e.SAMPLE, "--quiet", "--out", "run")
+    bench.expect_equal((bench.folder / "run" / "report.json").read_bytes(), report_of_build(bench), "report.json")
+    done_well(bench, "configure", "cmake", "-S", EXAMPLES, "-B", "examples", "-G", "Ninja",
+              f"-DCMAKE_PREFIX_PATH={root}")
+    done_well(bench, "build", "cmake", "--build", "examples", "--target", "tlm_receiver")
+    seen = done_well(bench, "tlm_receiver", bench.folder / "examples" / "tlm_receiver", "10").stdout
+    bench.expect("10 of 10 SENDs" in seen, seen)
+
+
+def alone(bench):
+    """RXNIC_BRIDGE=OFF: the model without the program; tests need the program."""
+    configure = ["cmake", "-S", e2e.ROOT, "-B", "alone", "-G", "Ninja", "-DRXNIC_BRIDGE=OFF"]
+    refused = bench.start(*configure)
+    bench.expect(refused.returncode != 0 and "RXNIC_TESTS or RXNIC_FUZZ ON" in refused.stderr, refused.stderr)
+    done_well(bench, "configure", *configure, "-DRXNIC_TESTS=OFF")
+    targets = done_well(bench, "targets", "cmake", "--build", "alone", "--target", "help").stdout
+    bench.expect("rxnic_system" in targets and "rxnic_verbs" not in targets, targets[:2000])
+
+
 def lines(bench):
     """An example is a page or two: below 150 lines."""
     for path in EXAMPLES.glob("*.cpp"):
@@ -76,7 +124,7 @@ def lines(bench):
         bench.expect(count < 150, f"{path.name}: {count} lines")
 
 
-CHECKS = {"program": program, "model": model, "lines": lines}
+CHECKS = {"program": program, "model": model, "package": package, "alone": alone, "lines": lines}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

@@ -26,7 +26,8 @@ FLOORS = {
     "model/types": ["model/params"],
     "model/core": ["model/types"],
     "model/engine": ["model/types"],
-    "model/blocks": ["model/engine", "model/core"],
+    "model/ports": ["model/engine", "model/core"],
+    "model/blocks": ["model/ports"],
     "model/nic": ["model/blocks"],
     "traces": ["model/types"],
     "model/system": ["model/nic", "traces"],
@@ -48,30 +49,11 @@ FLOORS = {
     "bridge/rxnic/command": ["bridge/rxnic/capture", "bridge/rxnic/live"],
     "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
-SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "model/system", "model/systemc", "bridge/device",
+SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "model/system", "model/systemc", "bridge/device",
                   "bridge/rxnic/command", "testbench"}
 VERBS_FLOORS = {"bridge/cm", "bridge/device_files", "bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h"}
 DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
-# What a block reaches besides its links: memories on the chip (NicShared), each through its own interface, and its part
-# of the QP contexts. Everything else goes over a port.
-MEMORIES = {
-    "ack_generator": {"packets", "ledger"},
-    "address_translator": set(),
-    "command_processor": set(),
-    "cqe_generator": {"wqes"},
-    "dma_engine": {"packets"},
-    "grh_scatter": set(),
-    "qp_context_cache": {"ledger", "contexts"},
-    "requester": {"packets"},
-    "rx_buffer": {"ledger"},
-    "rx_parser": {"packets", "ledger"},
-    "srq_wqe_fetcher": set(),
-    "tag_match_cam": set(),
-    "transport_checker": {"packets", "ledger"},
-}
-CONTEXT_PARTS = {"transport_checker": "ResponderContext", "cqe_generator": "CompletionContext"}
-OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
 NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
@@ -176,14 +158,18 @@ def check_spdx(tree):
             yield f"{name}: expected one SPDX line, the first (after #!), found {len(at)}"
 
 
+def block_stems(tree):
+    return {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
+            if re.search(r":\s*public\s+\w+Ports\b", tree.text(name))}
+
+
 def check_blocks(tree):
-    """A block has a header, a source and a timed test; every block that params.toml names exists."""
-    stems = {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
-             if re.search(r":\s*public\s+Block\b", tree.text(name))}
+    """A block has ports, a header, a source and a timed test; every block that params.toml names exists."""
+    stems = block_stems(tree)
     if "model/params/params.toml" in tree.files:
         stems |= set(tomllib.loads(tree.text("model/params/params.toml"))) - NOT_BLOCKS
     for stem in sorted(stems):
-        for name in (f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp",
+        for name in (f"model/ports/{stem}_ports.h", f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp",
                      f"testbench/unit/model/blocks/{stem}_test.cpp"):
             if name not in tree.files:
                 yield f"{stem}: there is no {name}"
@@ -213,33 +199,15 @@ def check_blocks(tree):
 
 
 def check_ports(tree):
-    """A block reaches nothing of another one but over its links, and of the shared memories only what is its own."""
-    stems = {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
-             if re.search(r":\s*public\s+Block\b", tree.text(name))}
+    """A block includes no other one: it reaches another block over its ports, and a memory that it was given."""
+    stems = block_stems(tree)
     for name in tree.named(".h", ".cpp", under="model/blocks/"):
         file = pathlib.PurePath(name).stem
         stem = max((s for s in stems if f"{file}_".startswith(f"{s}_")), key=len, default=None)
-        if stem is None:
-            continue
-        own = MEMORIES.get(stem, set())
         for number, line in enumerate(tree.text(name).splitlines(), 1):
-            code = line.split("//")[0]
-            where = f"{name}:{number}"
-            include = re.match(r'#include "(model/blocks/[^"]+)"', code)
-            if include and include[1] not in OF_ALL_BLOCKS | {f"model/blocks/{stem}.h"}:
-                yield f"{where}: includes another block's {include[1]}"
-            for memory in re.findall(r"\bshared_?\.(\w+)", code):
-                port = memory == "contexts" and re.search(r"\bcontexts_\(shared\.contexts\)", code)
-                if memory not in ("stamp", "stamp_taken", "stamp_begun", "stamps") and memory not in own and not port:
-                    yield f"{where}: shared_.{memory} is not among the memories of {stem}"
-            for part in re.findall(r"\bQpContextPort<(\w+)>", code):
-                if CONTEXT_PARTS.get(stem) != part:
-                    yield f"{where}: {part} is not the part of a QP context that {stem} owns"
-            if stem != "qp_context_cache" and re.search(r"\bQpContext(Memory)?\b", code):
-                yield f"{where}: the whole QP context: only the context cache moves it"
-            for other in sorted(stems - {stem}):
-                if re.search(rf"\b{''.join(word.capitalize() for word in other.split('_'))}\s*[&*]", code):
-                    yield f"{where}: refers to the block {other}"
+            include = re.match(r'#include "model/(?:blocks|ports)/([^"]+?)(?:_ports)?\.h"', line)
+            if stem is not None and include and include[1] in stems - {stem}:
+                yield f"{name}:{number}: includes another block's {include[0].split()[1]}"
 
 
 def check_readmes(tree):

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <vector>
 
-#include "model/blocks/ledger.h"
 #include "model/core/responder/responder.h"
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/parsed.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/packet.h"
 #include "model/types/segment.h"
 #include "model/types/work_queue.h"

@@ -314,15 +314,16 @@ RunResult replay(const ReplayOptions& o) {
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
   const Params params = params_for(plan, r.params);
+  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params);
   Simulation::Options simulation{params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
+  if (rtl) simulation.blocks = rtl->blocks();
   Simulation sim(simulation, stream);
   answers.begin(sim, stream);
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
   const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
   if (waves) waves->add(sim.nic);
-  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params, sim.engine);
-  if (rtl) rtl->add(sim.nic);
+  if (rtl) rtl->add(sim.nic, sim.engine);
 
   // (3) run
   sim.run();

@@ -13,7 +13,8 @@ namespace rxnic {
 struct FabricSimulation::Station {
   Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, HostObserver* observer)
       : memory(engine, programs, observer),
-        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine, NicOptions{.requester = true}) {}
+        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine,
+            NicOptions{.requester = true, .blocks = o.rtl != nullptr ? o.rtl->blocks() : NicBlocks{}}) {}
   NicMemory memory;
   Nic nic;
 };
@@ -72,6 +73,7 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
+    if (o.rtl != nullptr) o.rtl->add(stations_[n]->nic, engine);
   }
   fabric_.set_observer(o.frames);
 }
@@ -84,14 +86,6 @@ std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& reque
     if (waves) waves->add(station->nic);
   }
   return waves;
-}
-
-std::unique_ptr<NicRtl> FabricSimulation::make_rtl(const RtlRequest& request, const Params& params) {
-  std::unique_ptr<NicRtl> rtl = NicRtl::make(request, params, engine);
-  for (const auto& station : stations_) {
-    if (rtl) rtl->add(station->nic);
-  }
-  return rtl;
 }
 
 void FabricSimulation::show_counters(const std::filesystem::path& files) {

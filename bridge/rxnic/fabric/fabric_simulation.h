@@ -33,13 +33,13 @@ class FabricSimulation {
     HostObserver* host = nullptr;
     FabricObserver* frames = nullptr;
     StepOrder order{};
+    NicRtl* rtl = nullptr;  // beside the NICs' blocks or in their place
   };
   FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
   ~FabricSimulation();
 
   // Of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
   std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
-  std::unique_ptr<NicRtl> make_rtl(const RtlRequest& request, const Params& params);
   // Before run(): the NICs' counters as files in `files`, the folder of the device files. Throws std::runtime_error;
   // the NIC whose files cannot be made has none then, and those behind it.
   void show_counters(const std::filesystem::path& files);

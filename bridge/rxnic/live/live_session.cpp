@@ -39,11 +39,11 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params, log_)),
+      rtl_(NicRtl::make(options.rtl, params)),
       simulation_({params, per_cycle(options) ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
-                   options.addresses, recorder_.get(), recorder_.get(), options.order},
+                   options.addresses, recorder_.get(), recorder_.get(), options.order, rtl_.get()},
                   host.port, host.memory),
       waves_(simulation_.make_waves(options.waves)),
-      rtl_(simulation_.make_rtl(options.rtl, params)),
       no_effect_(parameters_without_effect(params, options.config, options.overrides,
                                            features_of_programs(params, options.nics))) {
   for (const std::string& text : no_effect_) {

@@ -41,9 +41,9 @@ class LiveSession {
   StatusLine status_;
   StatusLine::Clock::time_point started_;
   std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<NicRtl> rtl_;  // lives longer than the NICs
   FabricSimulation simulation_;
   std::unique_ptr<NicWaves> waves_;
-  std::unique_ptr<NicRtl> rtl_;
   std::vector<std::string> no_effect_;  // warnings: parameters that were set and cannot act
 };
 

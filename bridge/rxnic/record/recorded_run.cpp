@@ -184,11 +184,11 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
     planning_port.emplace(port, *o.planner, now);
     planning_memory.emplace(memory, *o.planner, now);
   }
-  FabricSimulation simulation({r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order},
+  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params);
+  FabricSimulation simulation({r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order, rtl.get()},
                               planning_port ? static_cast<HostPort&>(*planning_port) : port,
                               planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
-  const std::unique_ptr<NicRtl> rtl = simulation.make_rtl(o.rtl, r.params);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   state.rethrow();

@@ -148,9 +148,10 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   ReplayState state;
   PlannedMemory memory(plan);
   WhatIfPort port(plan, o.loop, {recorded.nic.clock_period_ps, params.nic.clock_period_ps}, memory, state);
-  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order}, port, memory);
+  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, params);
+  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get()}, port,
+                              memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
-  const std::unique_ptr<NicRtl> rtl = simulation.make_rtl(o.rtl, params);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   const std::string notice = waves ? waves->finish() : std::string();

@@ -24,7 +24,7 @@ class CompletionQps final : public ReadMemory<ContextLine, CompletionQp>,
                             public WriteMemory<CompletionContextWrite>,
                             public WriteMemory<ContextLine> {
  public:
-  explicit CompletionQps(QpContextMemory& memory) : memory_(memory) {}
+  CompletionQps(QpContextMemory& memory) : memory_(memory) {}
   void set_clock(const Clock& clock) { clock_ = &clock; }
   std::uint32_t lines() const { return memory_.size(); }
   const CompletionQp* read(const ContextLine& at, std::uint32_t& words) const override {

@@ -20,9 +20,9 @@ CqRecord record_of(const CqContext& context) {
 
 }  // namespace
 
-CqTable::CqTable(const Options& options)
+CqTable::CqTable(const Options& options, std::unique_ptr<Replacement> replacement)
     : options_(options),
-      cache_(options.sizes, address_of),
+      cache_(options.sizes, address_of, std::move(replacement)),
       sessions_(options.session_limit > 0 ? options.sizes.entries : 0) {}
 
 bool CqTable::create(const CqContext& context, HostMemory& memory) {

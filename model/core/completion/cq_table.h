@@ -60,7 +60,7 @@ class CqTable {
     std::uint64_t moderation_unit_ps = 1'000'000;
     std::uint32_t clock_period_ps = 1000;
   };
-  explicit CqTable(const Options& options);
+  explicit CqTable(const Options& options, std::unique_ptr<Replacement> replacement = nullptr);
 
   Cache& cache() { return cache_; }
   const Cache& cache() const { return cache_; }

@@ -21,7 +21,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model/core/memory/set_cache.h"
@@ -46,10 +48,10 @@ class ContextCache {
   static constexpr std::uint32_t kNone = SetCache::kNoLine;
   using AddressOf = BusAddress (*)(std::uint32_t number);
 
-  ContextCache(const ContextCacheSizes& sizes, AddressOf address_of)
+  ContextCache(const ContextCacheSizes& sizes, AddressOf address_of, std::unique_ptr<Replacement> policy = nullptr)
       : misses_(sizes.misses),
         address_of_(address_of),
-        tags_(sizes.sets(), sizes.set_ways()),
+        tags_(sizes.sets(), sizes.set_ways(), std::move(policy)),
         lines_(tags_.lines()),
         states_(tags_.lines()) {
     requests_.reserve(std::size_t{2} * misses_);

@@ -46,7 +46,7 @@ class QpContextMemory {
 // The port of a block that keeps nothing of a QP: it reads attributes, and pins.
 class QpPinPort {
  public:
-  explicit QpPinPort(QpContextMemory& memory) : memory_(memory) {}
+  QpPinPort(QpContextMemory& memory) : memory_(memory) {}
   void pin(std::uint32_t line) { memory_.pin(line); }
   void unpin(std::uint32_t line, Cycle now) { memory_.unpin(line, now); }
   std::uint32_t lines() const { return memory_.size(); }
@@ -94,7 +94,7 @@ struct NoClock {
 template <class Part, class Write, class Clock = NoClock>
 class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
  public:
-  explicit QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
+  QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
   void set_clock(const Clock& clock) { clock_ = &clock; }
   std::uint32_t lines() const { return memory_.size(); }
   const Part* read(const ContextLine& at, std::uint32_t& words) const override {

@@ -41,16 +41,18 @@ BusAddress context_address(std::uint32_t number) { return queue_context_address(
 
 }  // namespace
 
-WorkQueueTable::WorkQueueTable(const Sizes& sizes)
+WorkQueueTable::WorkQueueTable(const Sizes& sizes, std::unique_ptr<PrefetchWindow> window,
+                               std::unique_ptr<Replacement> replacement)
     : sizes_(sizes),
+      window_(std::move(window)),
       buffer_bytes_(sizes.wqes_per_read * wqe_bytes_used(WqLayout::kCyclic, kMaxStride)),
-      cache_(sizes.queues, context_address),
+      cache_(sizes.queues, context_address, std::move(replacement)),
       line_(sizes.contexts),
       reads_(sizes.reads) {
   constexpr std::uint32_t kLongest = wqe_bytes_used(WqLayout::kLinkedList, kMaxStride);
   for (Flight& f : reads_) f.data.resize(std::max(buffer_bytes_, kLongest) / sizeof(DataSegment));
   contexts_.reserve(sizes.contexts);
-  for (std::uint32_t i = 0; i < sizes.contexts; ++i) contexts_.push_back({WqePrefetch(sizes.depth)});
+  for (std::uint32_t i = 0; i < sizes.contexts; ++i) contexts_.push_back({WqePrefetch(sizes.depth, window_.get())});
   for (std::uint32_t i = sizes.contexts; i-- > 0;) free_contexts_.push_back(i);
   for (std::uint32_t i = sizes.reads; i-- > 0;) free_reads_.push_back(i);
 }

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -64,7 +65,9 @@ class WorkQueueTable {
     bool greedy = true;
     ContextCacheSizes queues{64, 4, 8};
   };
-  explicit WorkQueueTable(const Sizes& sizes);
+  // Without policies: those of the model.
+  explicit WorkQueueTable(const Sizes& sizes, std::unique_ptr<PrefetchWindow> window = nullptr,
+                          std::unique_ptr<Replacement> replacement = nullptr);
 
   // Before the first cycle. Throws std::invalid_argument when the context is not acceptable.
   WqId create(const WqContext& context, HostMemory& memory);
@@ -172,6 +175,7 @@ class WorkQueueTable {
   bool start_read(std::uint32_t c, bool waited_for, Read& read);
 
   Sizes sizes_;
+  std::unique_ptr<PrefetchWindow> window_;
   std::uint32_t buffer_bytes_;  // of a read (R8)
   Cache cache_;
   std::uint32_t numbers_ = 0;                // that were ever given to queues, for commands

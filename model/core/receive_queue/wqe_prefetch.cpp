@@ -9,12 +9,26 @@
 
 namespace rxnic {
 
-WqePrefetch::WqePrefetch(std::uint32_t depth)
-    : depth_(depth), mask_(std::bit_ceil(depth) - 1), entries_(std::bit_ceil(depth)) {}
+namespace {
+
+DoublingWindow doubling_window;  // without state
+
+}  // namespace
+
+WqePrefetch::WqePrefetch(std::uint32_t depth, PrefetchWindow* policy)
+    : policy_(policy == nullptr ? &doubling_window : policy),
+      follows_takes_(policy_->follows_takes()),
+      depth_(depth),
+      mask_(std::bit_ceil(depth) - 1),
+      entries_(std::bit_ceil(depth)) {}
+
+PrefetchQueue WqePrefetch::seen() const { return {kind_, number_, depth_, fetch_ - first_, window_, begin_, taken_}; }
 
 void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot, std::uint32_t ahead) {
   ++epoch_;
-  window_ = ahead;
+  begin_ = window_ = ahead;
+  kind_ = queue.kind;
+  number_ = queue.number;
   taken_ = false;
   layout_ = queue.layout;
   slots_ = queue.slots;
@@ -23,6 +37,7 @@ void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_
   if (bytes_.size() < entries_.size() * held_bytes_) bytes_.resize(entries_.size() * held_bytes_);
   first_ = confirmed_ = fetch_ = first;
   fetch_slot_ = slot;
+  set_window(policy_->at_begin(seen()));
 }
 
 std::uint32_t WqePrefetch::unbind() {
@@ -96,9 +111,7 @@ std::uint32_t WqePrefetch::confirm() {
   return 0;
 }
 
-void WqePrefetch::waited() {  // (R1)
-  if (taken_) window_ = std::min(depth_, std::max(1u, 2 * window_));
-}
+void WqePrefetch::waited() { set_window(policy_->at_wait(seen())); }  // (R1)
 
 WqePrefetch::Wqe WqePrefetch::front() const {
   const Entry& e = entry(first_);
@@ -107,7 +120,9 @@ WqePrefetch::Wqe WqePrefetch::front() const {
 
 std::uint32_t WqePrefetch::pop() {
   taken_ = true;
-  return entry(first_++).next;
+  const std::uint32_t next = entry(first_++).next;
+  if (follows_takes_) set_window(policy_->at_take(seen()));
+  return next;
 }
 
 }  // namespace rxnic

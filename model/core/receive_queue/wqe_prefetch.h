@@ -4,8 +4,7 @@
 // WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
 //
 //   R1  At most `depth` WQEs are held or on their way, and none that was not posted; nor more than are asked for and a
-//       window ahead of them. The window is `ahead` WQEs at first; it doubles when a packet waits for its WQE, but not
-//       for the first one: that says nothing of the rate.
+//       window ahead of them, of which a policy decides (prefetch_window.h).
 //   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A
 //       read for what is asked for goes out at once. One for the window alone waits until there is room for all of it,
 //       or for half of the window, so that reads do not become small.
@@ -25,13 +24,15 @@
 #include <span>
 #include <vector>
 
+#include "model/core/receive_queue/prefetch_window.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
 
 class WqePrefetch {
  public:
-  explicit WqePrefetch(std::uint32_t depth);
+  // `policy` lives longer; nullptr: DoublingWindow.
+  explicit WqePrefetch(std::uint32_t depth, PrefetchWindow* policy = nullptr);
 
   // Consecutive WQEs in consecutive slots, to be read at once.
   struct Run {
@@ -46,7 +47,7 @@ class WqePrefetch {
     bool readable = false;
   };
 
-  // Forgets everything and serves `queue` from WQE `first` on, which is in `slot`.
+  // Forgets everything and serves `queue` from WQE `first` on, which is in `slot`. `ahead`: PrefetchQueue::begin.
   void bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot, std::uint32_t ahead);
   // Returns the number of WQEs that were here in vain.
   std::uint32_t unbind();
@@ -76,9 +77,13 @@ class WqePrefetch {
   Entry& entry(std::uint32_t number) { return entries_[number & mask_]; }
   const Entry& entry(std::uint32_t number) const { return entries_[number & mask_]; }
   std::uint32_t after(std::uint32_t slot) const { return (slot + 1) & (slots_ - 1); }
+  PrefetchQueue seen() const;  // by the policy
+  void set_window(std::uint32_t wqes) { window_ = wqes < depth_ ? wqes : depth_; }
   std::uint32_t confirm();
   std::uint32_t held_from(std::uint32_t number) const;  // WQEs that have come, from that one on
 
+  PrefetchWindow* policy_;
+  bool follows_takes_;
   std::uint32_t depth_;
   std::uint32_t mask_;
   std::vector<Entry> entries_;
@@ -88,6 +93,9 @@ class WqePrefetch {
   std::uint32_t stride_ = 0;
   std::uint32_t held_bytes_ = 0;  // (R8)
   std::uint32_t epoch_ = 0;
+  WqKind kind_{};
+  std::uint32_t number_ = 0;  // QPN or SRQN
+  std::uint32_t begin_ = 0;
   std::uint32_t window_ = 0;
   bool taken_ = false;            // a WQE, since bind()
   std::uint32_t first_ = 0;       // the next to be taken

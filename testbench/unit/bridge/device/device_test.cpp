@@ -11,6 +11,7 @@
 
 #include "model/core/memory/translation.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/model/nic/model_blocks.h"
 
 namespace rxnic::device_test {
 namespace {
@@ -523,7 +524,7 @@ TEST_F(DeviceTest, ModifyFollowsTheStateThatTheQpIsIn) {
 TEST_F(DeviceTest, AResetQpIsAsItWasCreated) {
   const auto qp = a.create_qp(QpType::kUd, pd, cq);
   const auto context = [&]() -> StoredQpContext {
-    const QpContext* const here = lab.nics[0]->qp_context_cache.find(Qpn{qp.number});
+    const QpContext* const here = context_cache_of(*lab.nics[0]).find(Qpn{qp.number});
     if (here != nullptr) return *here;
     return lab.memories[0]->load<StoredQpContext>(qp_context_address(Qpn{qp.number}));
   };

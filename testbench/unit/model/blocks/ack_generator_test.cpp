@@ -4,11 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "model/engine/sorted_line.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
@@ -86,12 +92,14 @@ class GatherMemory final : public Block {
 
 struct Fixture : PacketObserver {
   explicit Fixture(Bench& b, const AckGeneratorParams& params = {}, std::uint64_t memory_latency = 100,
-                   std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {}, HostMemory* other = nullptr)
+                   std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {}, HostMemory* other = nullptr,
+                   std::unique_ptr<ReadScheduler> scheduler = nullptr)
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(quotas, &b.engine().now())),
         qp(place_qp(shared, test_qp(Transport::kRc))),
-        dut(b.add<AckGenerator>("dut", params, shared, 1000u)),
+        dut(b.add<AckGenerator>("dut", params, shared.packets, shared.ledger, shared.contexts, 1000u,
+                                RdAtomicOverLimit{}, std::move(scheduler))),
         in(b.source(dut.in)),
         tx(b.sink(dut.tx, tx_capacity)),
         gather(b.add<GatherMemory>("gather", other == nullptr ? host : *other, shared, memory_latency)),
@@ -586,6 +594,33 @@ TEST(AckGenerator, QpsTakeTurnsInAskingForReadData) {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < fixture.answers.size(); ++i) order.push_back(fixture.psn(i));
   EXPECT_EQ(order, (std::vector<std::uint32_t>{100, 101, 200, 102, 201, 103, 202, 203}));
+}
+
+// The QP with the least left to ask for.
+struct ShortestFirst final : ReadScheduler {
+  explicit ShortestFirst(std::vector<std::size_t>& waited) : waited(waited) {}
+  std::size_t next(std::span<const ReadTurn> waiting) override {
+    waited.push_back(waiting.size());
+    const auto less = [](const ReadTurn& a, const ReadTurn& b) { return a.bytes_left < b.bytes_left; };
+    return static_cast<std::size_t>(std::min_element(waiting.begin(), waiting.end(), less) - waiting.begin());
+  }
+  std::vector<std::size_t>& waited;
+};
+
+TEST(AckGenerator, ASchedulerDecidesWhoseReadIsServed) {  // core/responder/read_scheduler.h
+  Bench bench;
+  std::vector<std::size_t> waited;
+  Fixture fixture(bench, {}, 100, 8, {}, nullptr, std::make_unique<ShortestFirst>(waited));
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 8192));
+  fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200, 3072));
+  bench.run();
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < fixture.answers.size(); ++i) order.push_back(fixture.psn(i));
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{100, 200, 201, 202, 101, 102, 103, 104, 105, 106, 107}));
+  EXPECT_EQ(waited.size(), 11u) << "asked once for each response";
+  EXPECT_EQ(*std::max_element(waited.begin(), waited.end()), 2u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {

@@ -10,6 +10,7 @@
 
 #include "model/blocks/address_translator.h"
 #include "model/core/responder/refusal.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -40,7 +41,7 @@ struct AddressTranslatorFixture {
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        dut(b.add<AddressTranslator>("dut", params, shared, wqe_error)),
+        dut(b.add<AddressTranslator>("dut", params, shared.packets, wqe_error)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
         gather_in(b.source(dut.gather_in)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules R1..R10 of model/blocks/address_translator.h.
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/blocks/address_translator_fixture.h"
 
 #include <random>
@@ -407,7 +408,7 @@ TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
   auto& host = bench.keep<LocalMemory>();
   NoMtt no_mtt(host);
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<AddressTranslator>("dut", small(), shared);
+  auto& dut = bench.add<AddressTranslator>("dut", small(), shared.packets);
   auto& in = bench.source(dut.in);
   auto& out = bench.sink(dut.out);
   bench.memory(dut.dma, dut.dma_done, no_mtt, kLatency);

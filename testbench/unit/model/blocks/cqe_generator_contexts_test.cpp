@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/blocks/cqe_generator.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -47,7 +48,7 @@ struct Fixture {
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(quotas())),
         qp(place_qp(shared, test_qp(Transport::kRc))),
-        dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
+        dut(b.add<CqeGenerator>("dut", params, shared.contexts, shared.wqes, shared.packets, 1000u)),
         in(b.source(dut.in, 32)),
         out(b.sink(dut.out)),
         writes(b.memory(dut.dma, dut.dma_done, host, 1)),

@@ -8,6 +8,7 @@
 
 #include "model/blocks/dma_engine.h"
 #include "model/core/receive_queue/wqe_slots.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
@@ -51,7 +52,7 @@ struct Fixture {
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         qp(place_qp(shared, test_qp(Transport::kRc))),
-        dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
+        dut(b.add<CqeGenerator>("dut", params, shared.contexts, shared.wqes, shared.packets, 1000u)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
         memory(b.add<TestMemory>("memory", host, dma_latency)),
@@ -450,8 +451,8 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   auto& host = bench.keep<LocalMemory>();
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
   QpContext& qp = place_qp(shared, test_qp(Transport::kRc));
-  auto& dut = bench.add<CqeGenerator>("dut", params, shared, 1000u);
-  auto& engine = bench.add<DmaEngine>("dma_engine", slow, 1000u, shared, host);
+  auto& dut = bench.add<CqeGenerator>("dut", params, shared.contexts, shared.wqes, shared.packets, 1000u);
+  auto& engine = bench.add<DmaEngine>("dma_engine", slow, 1000u, shared.packets, host);
   bench.connect(dut.dma, engine.requests[static_cast<std::size_t>(DmaClient::kCqe)]);
   bench.connect(engine.completions[static_cast<std::size_t>(DmaClient::kCqe)], dut.dma_done);
   auto& others = bench.source(engine.requests[static_cast<std::size_t>(DmaClient::kWqe)]);
@@ -1345,7 +1346,7 @@ TEST(CqeGenerator, ACommandWaitsForTheDoorbellsThatHaveComeAndForNoOthers) {  //
     Bench bench;
     auto& host = bench.keep<LocalMemory>();
     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-    auto& dut = bench.add<CqeGenerator>("dut", test_params(), shared, 1000u);
+    auto& dut = bench.add<CqeGenerator>("dut", test_params(), shared.contexts, shared.wqes, shared.packets, 1000u);
     bench.memory(dut.context_dma, dut.context_dma_done, host, 50);
     dut.create(cq_context(), host);
     CqContext other = cq_context();

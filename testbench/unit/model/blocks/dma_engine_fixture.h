@@ -3,9 +3,12 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/blocks/dma_engine.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -63,11 +66,13 @@ class PickyMemory final : public HostMemory {
 
 // An engine with all its ports connected.
 struct Fixture {
-  explicit Fixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr)
+  explicit Fixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr,
+                   std::unique_ptr<DmaArbiter> arbiter = nullptr)
       : bench(b),
         memory(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now())),
-        dut(b.add<DmaEngine>("dut", params, period_ps, shared, other == nullptr ? memory : *other)),
+        dut(b.add<DmaEngine>("dut", params, period_ps, shared.packets, other == nullptr ? memory : *other,
+                             std::move(arbiter))),
         payload(b.source(dut.payload)),
         payload_done(b.sink(dut.payload_done)),
         gather(b.source(dut.gather)),

@@ -2,7 +2,13 @@
 // Rules R1..R10 of model/blocks/dma_engine.h, with fixed latencies and ample credit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <memory>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/types/descriptor_text.h"
 #include "model/types/syndrome.h"
@@ -450,6 +456,65 @@ TEST(DmaEngine, RequestersTakeTurns) {  // R1
   }
   EXPECT_NEAR(static_cast<double>(fixture.dut.counters().packets_written), 20, 1);
   bench.run();
+}
+
+// The lowest or the highest of those that ask, or nobody that does.
+struct TestArbiter final : DmaArbiter {
+  enum Choice { kHighest, kNobody };
+  TestArbiter(Choice choice, std::vector<std::uint32_t>& asked) : choice(choice), asked(asked) {}
+  std::size_t next(std::uint32_t asking, std::size_t) override {
+    asked.push_back(asking);
+    return choice == kHighest ? static_cast<std::size_t>(std::bit_width(asking)) - 1 : 31;
+  }
+  const Choice choice;
+  std::vector<std::uint32_t>& asked;
+};
+
+TEST(DmaEngine, AnArbiterDecidesWhoStarts) {  // core/memory/dma_arbiter.h
+  const auto order = [](TestArbiter::Choice choice) {
+    Bench bench;
+    std::vector<std::uint32_t> asked;
+    Fixture fixture(bench, byte_a_cycle(), 1000, nullptr, std::make_unique<TestArbiter>(choice, asked));
+    for (const std::size_t c : {kContextClient, kWqeClient, kCqeClient}) {
+      for (int i = 0; i < 3; ++i) fixture.requests[c]->push(Cycle{0}, fixture.write(0, 64, 0x1000, 1));
+    }
+    bench.run();
+    EXPECT_GE(asked.size(), 9u);
+    std::vector<std::pair<Cycle, char>> ends;
+    for (const auto& [c, name] :
+         {std::pair{kContextClient, 'x'}, std::pair{kWqeClient, 'w'}, std::pair{kCqeClient, 'c'}}) {
+      EXPECT_EQ(fixture.completions[c]->size(), 3u);
+      for (std::size_t n = 0; n < fixture.completions[c]->size(); ++n) {
+        ends.emplace_back(fixture.completions[c]->cycle(n), name);
+      }
+    }
+    std::sort(ends.begin(), ends.end());
+    std::string text;
+    for (const auto& [cycle, name] : ends) text += name;
+    return text;
+  };
+  const std::string highest = order(TestArbiter::kHighest), lowest = order(TestArbiter::kNobody);
+  EXPECT_EQ(highest, std::string(lowest.rbegin(), lowest.rend()));
+  EXPECT_EQ(highest.substr(0, 3), std::string(3, highest[0]));
+  EXPECT_EQ(highest.substr(3, 3), std::string(3, highest[3]));
+}
+
+TEST(DmaEngine, AnArbiterIsAskedAgainWithoutTheOneThatCannotStart) {
+  Bench bench;
+  std::vector<std::uint32_t> asked;
+  DmaEngineParams params = byte_a_cycle();
+  params.tags = 1;
+  Fixture fixture(bench, params, 1000, nullptr, std::make_unique<TestArbiter>(TestArbiter::kHighest, asked));
+  const auto [low, high] = std::minmax({kWqeClient, kCqeClient});
+  fixture.requests[high]->push(Cycle{0}, fixture.read(0, 64));
+  fixture.requests[high]->push(Cycle{0}, fixture.read(1, 64));  // lacks a tag until the first is complete
+  fixture.requests[low]->push(Cycle{0}, fixture.write(0, 64));
+  bench.run();
+  EXPECT_LT(fixture.dut.counters().client_requests[low], 2u);
+  EXPECT_EQ(fixture.completions[high]->size(), 2u);
+  const auto with = std::find(asked.begin(), asked.end(), 1u << high | 1u << low);
+  ASSERT_NE(with, asked.end());
+  EXPECT_NE(std::find(with, asked.end(), 1u << low), asked.end()) << "the write starts while the second read waits";
 }
 
 TEST(DmaEngine, TurnsAreTakenTlpByTlp) {  // R1

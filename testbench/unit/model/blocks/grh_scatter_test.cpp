@@ -8,6 +8,7 @@
 #include <random>
 
 #include "model/core/receive_queue/wqe_slots.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -22,7 +23,7 @@ struct Fixture {
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         qp(place_qp(shared, test_qp(transport))),
-        dut(b.add<GrhScatter>("dut", params, shared)),
+        dut(b.add<GrhScatter>("dut", params, shared.packets)),
         in(b.source(dut.in)),
         out(b.sink(dut.out, out_capacity)) {
     dut.lists.bind(shared.wqes);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "model/blocks/dma_engine.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::qp_context_cache_test {
@@ -29,7 +30,7 @@ struct Fixture {
   explicit Fixture(Bench& b, const QpContextCacheParams& params = small())
       : host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        dut(b.add<QpContextCache>("dut", params, shared)),
+        dut(b.add<QpContextCache>("dut", params, shared.contexts, shared.ledger, shared.packets)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
         memory(b.memory(dut.dma, dut.dma_done, host, kLatency)) {
@@ -322,8 +323,8 @@ TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
   Bench bench;
   LocalMemory host;
   NicShared shared{PacketPool::Quotas{}};
-  auto& dut = bench.add<QpContextCache>("dut", p, shared);
-  auto& engine = bench.add<DmaEngine>("dma", slow, 1000u, shared, host);
+  auto& dut = bench.add<QpContextCache>("dut", p, shared.contexts, shared.ledger, shared.packets);
+  auto& engine = bench.add<DmaEngine>("dma", slow, 1000u, shared.packets, host);
   constexpr auto kClient = static_cast<std::size_t>(DmaClient::kContext);
   bench.connect(dut.dma, engine.requests[kClient], 2);
   bench.connect(engine.completions[kClient], dut.dma_done, 2);

@@ -11,6 +11,7 @@
 
 #include "model/blocks/requester.h"
 #include "model/core/wire/icrc.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/send_wqes.h"
 
@@ -48,7 +49,7 @@ struct RequesterFixture {
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 1, .response = 1, .request = 4000})),
         memory(b.keep<LocalMemory>()),
-        dut(b.add<Requester>("dut", p, 1000, shared, memory, own_requests)),
+        dut(b.add<Requester>("dut", p, 1000, shared.packets, memory, own_requests)),
         doorbells(b.source(dut.doorbells)),
         answers(b.source(dut.answers)),
         failed(b.source(dut.failed)),

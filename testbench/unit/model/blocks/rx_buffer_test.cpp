@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::rx_buffer_test {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_b
 struct Fixture {
   Fixture(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{.receive = PacketPool::kNoLimit, .response = 1})),
-        dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared)),
+        dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared.ledger)),
         in(bench.source(dut.in, 64)),
         out(bench.sink(dut.out, out_capacity)) {}
   WireFrame frame(std::uint32_t bytes) {

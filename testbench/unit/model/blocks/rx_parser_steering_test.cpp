@@ -9,6 +9,7 @@
 #include "model/blocks/rx_parser.h"
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/ip_offload.h"
+#include "model/nic/nic_shared.h"
 #include "model/types/flow.h"
 #include "testbench/unit/ip_packets.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -31,7 +32,7 @@ struct Fixture {
   explicit Fixture(Bench& b, const RxParserParams& params = {})
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        dut(b.add<RxParser>("dut", params, shared)),
+        dut(b.add<RxParser>("dut", params, shared.packets, shared.ledger)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
         commands(b.source(dut.commands)),

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -24,7 +25,7 @@ struct Fixture {
   explicit Fixture(Bench& b, const RxParserParams& params = {})
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        dut(b.add<RxParser>("dut", params, shared)),
+        dut(b.add<RxParser>("dut", params, shared.packets, shared.ledger)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)) {}
 
@@ -393,7 +394,8 @@ TEST(RxParser, OneAddressOrGroupMoreIsRefused) {  // (R8)
   Bench bench;
   RxParserParams params;
   params.own_addresses = 4;
-  auto& dut = bench.add<RxParser>("dut", params, bench.keep<NicShared>(PacketPool::Quotas{}));
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<RxParser>("dut", params, shared.packets, shared.ledger);
   for (std::uint32_t n = 0; n < 2; ++n) EXPECT_TRUE(dut.add_address(Address::ipv4(0x0a000001 + n)));
   for (std::uint32_t n = 0; n < 2; ++n) EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001 + n), Qpn{n}));
   EXPECT_FALSE(dut.attach_multicast(Address::ipv4(0xe0000009), Qpn{9}));
@@ -555,7 +557,7 @@ TEST(RxParser, ADropLeavesWhenItsPacketWouldHaveLeftAndNeedsNoRoom) {  // (R7)
 TEST(RxParser, EveryCycleIsAccountedFor) {
   Bench bench;
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<RxParser>("dut", RxParserParams{}, shared);
+  auto& dut = bench.add<RxParser>("dut", RxParserParams{}, shared.packets, shared.ledger);
   auto& in = bench.source(dut.in);
   auto& out = bench.sink(dut.out, 1);
   out.stall(Cycle{0}, Cycle{41});

@@ -10,6 +10,7 @@
 #include "model/blocks/srq_wqe_fetcher.h"
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_contexts_test {
@@ -56,7 +57,8 @@ struct Fixture {
       : bench(b),
         shared(b.keep<NicShared>(quotas(), &b.engine().now(), params.wqe_store_entries, 64u)),
         host(b.keep<LocalMemory>()),
-        dut(b.add<SrqWqeFetcher>("dut", params, shared, UdTooLongPolicy::kDrop, WqeErrorStatus::kLocProt)),
+        dut(b.add<SrqWqeFetcher>("dut", params, shared.contexts, shared.packets, UdTooLongPolicy::kDrop,
+                                 WqeErrorStatus::kLocProt)),
         in(b.source(dut.in, 16)),
         flushes(b.source(dut.flushes)),
         doorbells(b.source(dut.doorbells, 16)),

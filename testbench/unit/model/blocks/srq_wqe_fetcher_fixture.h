@@ -9,6 +9,7 @@
 #include "model/blocks/srq_wqe_fetcher.h"
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_test {
@@ -51,20 +52,22 @@ struct Fixture {
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(), params.wqe_store_entries)),
         host(b.keep<LocalMemory>()),
-        dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt, true, rendezvous)),
-        in(b.source(dut.in)),
-        tagged(b.source(dut.tagged)),
-        flushes(b.source(dut.flushes)),
-        doorbells(b.source(dut.doorbells)),
+        dut(b.keep<SrqWqeFetcher>("dut", params, shared.contexts, shared.packets, ud, WqeErrorStatus::kLocProt, true,
+                                  rendezvous)),
+        ports(b.place<SrqWqeFetcherPorts>(dut)),
+        in(b.source(ports.in)),
+        tagged(b.source(ports.tagged)),
+        flushes(b.source(ports.flushes)),
+        doorbells(b.source(ports.doorbells)),
         released(b.link<WqeSlot>()),
-        out(b.sink(dut.out)),
-        events(b.sink(dut.events)),
-        returned(b.sink(dut.returned)),
-        memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, kReadLatency)) {
-    dut.lists.bind(shared.wqes);
-    dut.pins.bind(shared.pins);
-    dut.released.bind(released);
-    b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency);
+        out(b.sink(ports.out)),
+        events(b.sink(ports.events)),
+        returned(b.sink(ports.returned)),
+        memory(b.memory(ports.dma, ports.dma_done, other == nullptr ? host : *other, kReadLatency)) {
+    ports.lists.bind(shared.wqes);
+    ports.pins.bind(shared.pins);
+    ports.released.bind(released);
+    b.memory(ports.context_dma, ports.context_dma_done, host, kReadLatency);
     for (std::uint32_t line = 0; line < 16; ++line) {
       qp(line).qpn = Qpn{100 + line};
       qp(line).transport = Transport::kRc;
@@ -88,7 +91,7 @@ struct Fixture {
     q.context.limit = limit;
     q.order.resize(slots);
     std::iota(q.order.begin(), q.order.end(), 0u);
-    q.id = dut.create(q.context, host);
+    q.id = ports.create(q.context, host);
     return q;
   }
   std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
@@ -172,6 +175,7 @@ struct Fixture {
   NicShared& shared;
   LocalMemory& host;
   SrqWqeFetcher& dut;
+  SrqWqeFetcherPorts& ports;  // of dut, or of RTL in its place
   Source<WqeRequest>& in;
   Source<WqeRequest>& tagged;
   Source<FlushRequest>& flushes;

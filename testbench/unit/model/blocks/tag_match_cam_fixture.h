@@ -7,6 +7,7 @@
 #include "model/blocks/tag_match_cam.h"
 #include "model/core/responder/responder.h"
 #include "model/core/tag_matching/tag_headers.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_test {
@@ -44,7 +45,7 @@ struct Fixture {
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         host(b.keep<BreakableMemory>()),
-        dut(b.add<TagMatchCam>("dut", params, shared)),
+        dut(b.add<TagMatchCam>("dut", params, shared.contexts, shared.packets)),
         in(b.source(dut.in)),
         operations(b.source(dut.operations)),
         returned(b.source(dut.returned)),

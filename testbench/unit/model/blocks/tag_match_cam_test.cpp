@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/model/blocks/tag_match_cam_fixture.h"
 
 namespace rxnic::tag_match_cam_test {
@@ -602,7 +603,8 @@ TEST(TagMatchCam, OneListMoreIsRefused) {  // R15
   Bench bench;
   TagMatchCamParams params;
   params.lists = 2;
-  auto& dut = bench.add<TagMatchCam>("dut", params, bench.keep<NicShared>(PacketPool::Quotas{}));
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<TagMatchCam>("dut", params, shared.contexts, shared.packets);
   EXPECT_TRUE(dut.create(WqId{3}, {}));
   EXPECT_TRUE(dut.create(WqId{9}, {}));
   EXPECT_FALSE(dut.create(WqId{1}, {}));

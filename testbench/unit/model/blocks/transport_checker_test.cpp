@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include "model/nic/nic_shared.h"
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/core/packet_builder.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -29,7 +30,7 @@ struct Fixture {
   explicit Fixture(Bench& b, const TransportCheckerParams& p = params())
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 3000, .response = 1})),
-        dut(b.add<TransportChecker>("dut", p, shared)),
+        dut(b.add<TransportChecker>("dut", p, shared.packets, shared.ledger, shared.contexts)),
         in(b.source(dut.in, 4)),
         requests(b.source(dut.requests, 4)),
         to_cam(b.sink(dut.to_cam, 2)),
@@ -272,7 +273,8 @@ TEST(TransportChecker, WhatIsReservedIsBounded) {  // (R11)
   TransportCheckerParams p = params();
   p.responder_resources = 20;
   NicShared& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<TransportChecker>("dut", p, shared, TransportCheckerSizes{.qps = 4, .srqs = 2});
+  auto& dut = bench.add<TransportChecker>("dut", p, shared.packets, shared.ledger, shared.contexts,
+                                          TransportCheckerSizes{.qps = 4, .srqs = 2});
   EXPECT_TRUE(dut.reserve(Qpn{1}, 16));
   EXPECT_FALSE(dut.reserve(Qpn{2}, 5));
   EXPECT_TRUE(dut.reserve(Qpn{2}, 4));

@@ -6,7 +6,7 @@
 //   TEST(GrhScatter, ResultComesAfterLatency) {
 //     Bench bench;                                                 // EngineMode::kFast, 1000 ps
 //     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});  // lives as long as the bench
-//     auto& dut = bench.add<GrhScatter>("dut", params, shared);    // blocks are stepped in the order of adding
+//     auto& dut = bench.add<GrhScatter>("dut", params, shared.packets);    // blocks are stepped in the order of adding
 //     auto& in = bench.source(dut.in);                             // a Source and a link of capacity 8 at port `in`
 //     auto& out = bench.sink(dut.out);
 //     bench.memory(dut.dma, dut.dma_done, host, 100);              // answers DMA 100 cycles after taking a request
@@ -29,11 +29,11 @@
 #include <utility>
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/engine/state_hash.h"
 #include "model/types/descriptor.h"
+#include "model/types/dma.h"
 #include "model/types/host_memory.h"
 
 namespace rxnic {
@@ -198,6 +198,14 @@ class Bench {
     engine_->add(block);
     return block;
   }
+  // Adds `block`, or what set_in_place() gives for it: a block with the same ports.
+  template <class Ports>
+  Ports& place(Ports& block) {
+    Block& placed = in_place_ ? in_place_(block) : block;
+    engine_->add(placed);
+    return dynamic_cast<Ports&>(placed);
+  }
+  void set_in_place(std::function<Block&(Block&)> in_place) { in_place_ = std::move(in_place); }
   template <class T>
   Link<T>& link(std::uint32_t capacity = kCapacity) {
     auto& made = keep<Link<T>>(fresh_name("link").c_str(), capacity);
@@ -249,6 +257,7 @@ class Bench {
   bool script_added_ = false;
   std::vector<std::unique_ptr<void, void (*)(void*)>> owned_;
   unsigned names_ = 0;
+  std::function<Block&(Block&)> in_place_;
 };
 
 // Runs scenario(Bench&), which builds, runs and returns a digest, in the three modes and expects equal digests.

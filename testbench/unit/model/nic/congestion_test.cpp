@@ -55,7 +55,7 @@ class Incast {
     expect_all_done(messages);
   }
   TestHost& receiver() { return *hosts.back(); }
-  const Requester& requester(std::uint32_t n) { return *hosts[n]->nic.requester; }
+  const RequesterPorts& requester(std::uint32_t n) { return *hosts[n]->nic.requester; }
   std::uint64_t sum(std::uint64_t RequesterCounters::*counter) {
     std::uint64_t all = 0;
     for (std::uint32_t n = 0; n < kSenders; ++n) all += requester(n).counters().*counter;

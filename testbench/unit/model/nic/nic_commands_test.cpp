@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "testbench/unit/model/nic/model_blocks.h"
 #include "testbench/unit/model/nic/test_host.h"
 
 namespace rxnic::nic_commands_test {
@@ -36,7 +37,7 @@ struct NicCommandsTest : testing::Test {
   }
   // The present context, in the cache or in memory.
   StoredQpContext context(TestHost& host, const HostQp& qp) {
-    const QpContext* const here = host.nic.qp_context_cache.find(qp.qpn());
+    const QpContext* const here = context_cache_of(host.nic).find(qp.qpn());
     if (here != nullptr) return *here;
     return host.memory.load<StoredQpContext>(qp_context_address(qp.qpn()));
   }
@@ -189,7 +190,7 @@ TEST_F(NicCommandsTest, AFailedQpOfAnSrqReportsItsLastWqe) {  // R4
   EXPECT_TRUE(b.completions.empty());
   ASSERT_EQ(b.events.size(), 1u);
   EXPECT_EQ(b.events[0].type, EventType::kQpLastWqeReached);
-  EXPECT_EQ(b.nic.srq_wqe_fetcher.posted(srq.rq), 3u);
+  EXPECT_EQ(fetcher_of(b.nic).posted(srq.rq), 3u);
 }
 
 // ---- Reset.
@@ -207,7 +208,7 @@ TEST_F(NicCommandsTest, AQpThatWasResetBeginsANewLife) {
     before_a = a.nic.cqe_generator.counters().cqes;
     before_b = b.nic.cqe_generator.counters().cqes;
     EXPECT_EQ(context(b, *qb).state, QpState::kReset);
-    EXPECT_EQ(b.nic.srq_wqe_fetcher.posted(qb->rq), 0u);
+    EXPECT_EQ(fetcher_of(b.nic).posted(qb->rq), 0u);
     reconnect(*qa, *qb, 7000, [&, qa, qb] {
       b.receive(*qb, to.piece(60'000, 2500));
       a.send(*qa, {.sges = {from.piece(0, 2000)}});
@@ -266,7 +267,7 @@ TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
       [&, peer = qb](Cycle) {
         before = b.nic.cqe_generator.counters().cqes;
         writes = b.nic.dma_engine.started(DmaClient::kCqe);
-        EXPECT_EQ(b.nic.qp_context_cache.find(peer->qpn()), nullptr);
+        EXPECT_EQ(context_cache_of(b.nic).find(peer->qpn()), nullptr);
       });
   const auto queue =
       command(b, 6000, [peer = qb](CommandQueue& driver) { return driver.free_queue(peer->rq, peer->receive_queue); });
@@ -276,7 +277,7 @@ TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
   EXPECT_EQ(b.nic.cqe_generator.counters().cqes, before);
   EXPECT_EQ(b.nic.dma_engine.started(DmaClient::kCqe), writes);
   EXPECT_EQ(b.nic.shared.packets.in_use(), 0u);
-  EXPECT_EQ(b.nic.srq_wqe_fetcher.wqes_in_use(), 0u);
+  EXPECT_EQ(fetcher_of(b.nic).wqes_in_use(), 0u);
   EXPECT_GT(b.nic.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kQpNotFound)], 0u);
   b.expect_canaries();
 }
@@ -487,7 +488,7 @@ TEST_F(NicCommandsTest, ACqIsMadeAnewInTheSamePlace) {
     const std::uint64_t from = 10 + 5000u * static_cast<std::uint64_t>(i);
     command(
         b, from, [c](CommandQueue& driver) { return driver.create_cq(c); },
-        [&](Cycle) { EXPECT_NE(b.nic.cqe_generator.find(Cqn{40}), nullptr); });
+        [&](Cycle) { EXPECT_NE(cqe_generator_of(b.nic).find(Cqn{40}), nullptr); });
     command(b, from + 2500, [](CommandQueue& driver) { return driver.free_cq(Cqn{40}); });
   }
   std::vector<std::shared_ptr<Given>> at_once;
@@ -501,7 +502,7 @@ TEST_F(NicCommandsTest, ACqIsMadeAnewInTheSamePlace) {
   }
   bench.run();
   for (const auto& given : at_once) EXPECT_EQ(given->reply.status, CommandStatus::kDone);
-  EXPECT_EQ(b.nic.cqe_generator.find(Cqn{40}), nullptr);
+  EXPECT_EQ(cqe_generator_of(b.nic).find(Cqn{40}), nullptr);
 }
 
 // The program polls late: CQEs wait in the old ring when it is replaced by one of another size.
@@ -571,7 +572,7 @@ TEST_F(NicCommandsTest, ACqIsNotResizedToLessThanItHolds) {  // R7
   });
   bench.run();
   EXPECT_EQ(resized->reply.status, CommandStatus::kRefused);
-  EXPECT_EQ(b.nic.cqe_generator.find(nics.cq_b)->context().slots, 256u);
+  EXPECT_EQ(cqe_generator_of(b.nic).find(nics.cq_b)->context().slots, 256u);
   EXPECT_EQ(b.nic.command_processor.counters().refused, 1u);
 }
 

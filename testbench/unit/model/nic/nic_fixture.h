@@ -25,6 +25,7 @@
 #include "model/params/config.h"
 #include "model/system/simulation.h"
 #include "model/types/syndrome.h"
+#include "testbench/unit/model/nic/model_blocks.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic {
@@ -380,7 +381,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
   void TearDown() override {
     if (sim_ == nullptr) return;
     EXPECT_EQ(sim_->nic.shared.packets.in_use(), 0u);  // (R3)
-    EXPECT_EQ(sim_->nic.srq_wqe_fetcher.wqes_in_use(), unfinished_);
+    EXPECT_EQ(fetcher_of(sim_->nic).wqes_in_use(), unfinished_);
     EXPECT_EQ(ledger().seen, ledger().accepted + ledger().not_rdma + ledger().dropped_total());
     EXPECT_EQ(ledger().seen, sim_->source.frames());
     for (const auto& [page, bytes] : expected_) {  // (R2)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/unit/model/nic/test_host.h"
+#include "testbench/unit/model/nic/model_blocks.h"
 
 #include <algorithm>
 
@@ -338,7 +339,7 @@ void TwoNics::expect_quiet() {
   EXPECT_TRUE(fabric.idle());
   for (TestHost* host : {&a, &b}) {
     EXPECT_EQ(host->nic.shared.packets.in_use(), 0u);
-    EXPECT_EQ(host->nic.srq_wqe_fetcher.wqes_in_use(), 0u);
+    EXPECT_EQ(fetcher_of(host->nic).wqes_in_use(), 0u);
     const LedgerCounters& ledger = host->nic.shared.ledger.counters();
     EXPECT_EQ(ledger.seen, ledger.accepted + ledger.dropped_total());
     host->expect_canaries();

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::cqe_format_test {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "model/core/responder/refusal.h"
+#include "model/nic/nic_shared.h"
 #include "testbench/unit/reports.h"
 #include "testbench/unit/request_packets.h"
 

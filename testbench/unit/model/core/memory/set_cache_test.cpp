@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <span>
+
 namespace rxnic::set_cache_test {
 namespace {
 
@@ -67,6 +71,37 @@ TEST(SetCache, LinesThatMayNotBeEvictedStay) {  // R2
   const std::uint32_t one = insert(cache, 1), two = insert(cache, 2);
   EXPECT_EQ(cache.place_for(3, [&](std::uint32_t line) { return line != one; }), two);
   EXPECT_EQ(cache.place_for(3, [](std::uint32_t) { return false; }), SetCache::kNoLine);
+}
+
+struct MostRecent final : Replacement {
+  explicit MostRecent(std::size_t& asked, bool answers) : asked(asked), answers(answers) {}
+  std::size_t victim(std::span<const CacheWay> ways) override {
+    asked = ways.size();
+    const auto less = [](const CacheWay& a, const CacheWay& b) { return a.used < b.used; };
+    return answers ? static_cast<std::size_t>(std::max_element(ways.begin(), ways.end(), less) - ways.begin()) : 99;
+  }
+  std::size_t& asked;
+  const bool answers;
+};
+
+TEST(SetCache, APolicyChoosesAmongThoseThatMayBeEvicted) {  // R2
+  std::size_t asked = 0;
+  SetCache cache(1, 4, std::make_unique<MostRecent>(asked, true));
+  for (std::uint64_t key = 10; key < 14; ++key) cache.assign(cache.place_for(key), key);
+  EXPECT_EQ(asked, 0u) << "while a way is free the policy is not asked";
+  cache.touch(cache.find(11));
+  EXPECT_EQ(cache.key(cache.place_for(20)), 11u);
+  EXPECT_EQ(asked, 4u);
+  EXPECT_EQ(cache.key(cache.place_for(20, [&](std::uint32_t line) { return cache.key(line) != 11; })), 13u);
+  EXPECT_EQ(asked, 3u);
+  EXPECT_EQ(cache.place_for(20, [](std::uint32_t) { return false; }), SetCache::kNoLine);
+}
+
+TEST(SetCache, AnAnswerThatIsNoIndexIsTheFirst) {  // replacement.h
+  std::size_t asked = 0;
+  SetCache cache(1, 2, std::make_unique<MostRecent>(asked, false));
+  for (std::uint64_t key = 10; key < 12; ++key) cache.assign(cache.place_for(key), key);
+  EXPECT_EQ(cache.key(cache.place_for(20)), 10u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <numeric>
 #include <random>
+#include <vector>
 
 #include "model/core/receive_queue/wqe_format.h"
 
@@ -71,6 +72,63 @@ struct Demanded {
   Memory memory;
   WqePrefetch prefetch;
 };
+
+// Notes what it sees; the window is 2 at first, 5 after a wait, 3 after a take.
+struct TestWindow final : PrefetchWindow {
+  std::uint32_t at_begin(const PrefetchQueue& q) override { return seen.push_back(q), 2; }
+  std::uint32_t at_wait(const PrefetchQueue& q) override { return seen.push_back(q), 5; }
+  std::uint32_t at_take(const PrefetchQueue& q) override { return seen.push_back(q), 3; }
+  bool follows_takes() const override { return takes; }
+  std::vector<PrefetchQueue> seen;
+  bool takes = false;
+};
+
+TEST(WqePrefetch, APolicyDecidesOfTheWindow) {  // prefetch_window.h
+  for (const bool takes : {false, true}) {
+    Memory m(WqLayout::kCyclic, 64);
+    TestWindow window;
+    window.takes = takes;
+    WqePrefetch p(16, &window);
+    m.context.number = 77;
+    p.bind(m.context, 0, 0, 4);
+    ASSERT_EQ(window.seen.size(), 1u);
+    EXPECT_EQ(window.seen[0].number, 77u);
+    EXPECT_EQ(window.seen[0].depth, 16u);
+    EXPECT_EQ(window.seen[0].begin, 4u);
+    const auto read = [&](std::uint32_t asked) {
+      std::uint32_t total = 0;
+      for (WqeRun r; p.next_run(60, asked, 4, true, r); total += r.count) {
+        p.started(r);
+        m.post(r.number);
+        p.arrived(r, true, m.at(r));
+      }
+      return total;
+    };
+    EXPECT_EQ(read(0), 2u);
+    p.waited();
+    ASSERT_EQ(window.seen.size(), 2u);
+    EXPECT_EQ(window.seen[1].held, 2u);
+    EXPECT_EQ(window.seen[1].window, 2u);
+    EXPECT_FALSE(window.seen[1].taken);
+    EXPECT_EQ(read(0), 3u);
+    p.pop();
+    EXPECT_EQ(window.seen.size(), takes ? 3u : 2u);
+    EXPECT_EQ(read(2), takes ? 1u : 3u) << "of 4 that are here, for 2 that are asked for and a window of 3 or 5";
+  }
+}
+
+TEST(WqePrefetch, AWindowBeyondTheDepthIsTheDepth) {
+  struct Much final : PrefetchWindow {
+    std::uint32_t at_begin(const PrefetchQueue&) override { return ~0u; }
+    std::uint32_t at_wait(const PrefetchQueue&) override { return ~0u; }
+  } window;
+  Memory m(WqLayout::kCyclic, 64);
+  WqePrefetch p(8, &window);
+  p.bind(m.context, 0, 0, 0);
+  WqeRun r;
+  ASSERT_TRUE(p.next_run(60, 3, 64, true, r));
+  EXPECT_LE(r.count, 8u);
+}
 
 TEST(WqePrefetch, ReadsWhatIsAskedFor) {  // R1
   Demanded d(0);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of the ACK generator.
+#pragma once
+
+#include "model/engine/link.h"
+#include "model/types/ack_generator_counters.h"
+#include "model/types/command.h"
+#include "model/types/dma.h"
+#include "model/types/receive_path.h"
+#include "model/types/refusal.h"
+#include "model/types/segment.h"
+#include "model/types/wire_frame.h"
+
+namespace rxnic {
+
+// Is notified of each READ and atomic whose last response leaves. Nothing in the model depends on it.
+class ResponseObserver {
+ public:
+  virtual ~ResponseObserver() = default;
+  // `begun`: the request arrived; `leaves`: the response leaves the block.
+  virtual void on_answered(Cycle begun, Cycle leaves) = 0;
+};
+
+class AckGeneratorPorts : public Block {
+ public:
+  virtual const AckGeneratorCounters& counters() const = 0;
+  virtual void set_observer(ResponseObserver* observer) = 0;
+
+  In<AckRequest> in{"in"};
+  Out<GatherSegment> gather{"gather"};
+  In<GatheredData> gathered{"gathered"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
+  Out<WireFrame> tx{"tx"};
+  Out<QpFailure> failures{"failures"};
+  Out<Refusal> refusals{"refusals"};
+  In<RetireCommand> commands{"commands"};
+  Out<StepDone> command_done{"command_done"};
+
+ protected:
+  using Block::Block;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of the tag matcher of TM SRQs.
+#pragma once
+
+#include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
+#include "model/types/command.h"
+#include "model/types/dma.h"
+#include "model/types/queue_record.h"
+#include "model/types/receive_path.h"
+#include "model/types/tag_match_cam_counters.h"
+#include "model/types/tag_operation.h"
+
+namespace rxnic {
+
+class TagMatchCamPorts : public Block {
+ public:
+  virtual const TagMatchCamCounters& counters() const = 0;
+  // Before the simulation starts: adds a TM SRQ, by its number in the WQE fetcher. False: there is no list for it.
+  virtual bool create(WqId srq, const WqContext& attributes) = 0;
+  virtual bool has_room() const = 0;
+
+  In<WqeRequest> in{"in"};
+  Out<WqeRequest> out{"out"};
+  In<TagOperation> operations{"operations"};
+  In<TagReturn> returned{"returned"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
+  In<TagListCommand> lists{"lists"};  // makes and removes TM SRQs; taken before a packet, answered in the same cycle
+  Out<StepDone> list_done{"list_done"};
+  ReadPort<ContextLine, TagContext> context{"context"};
+  WritePort<TagContextWrite> context_write{"context_write"};
+  ReadPort<TagBurstRead, StoredTag> bursts{"bursts"};  // what reads of the overflow have fetched
+  WritePort<TagWrite> written{"written"};              // what is on its way to the overflow
+
+ protected:
+  using Block::Block;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wire of a NIC as two sc_fifos of frames, for SystemC processes that read and write FIFOs.
+//
+//   R1  A frame is taken from `in` when the line to the NIC is free for it: a writer waits while the FIFO is full, as
+//       long as the line needs. The frame arrives at the NIC when the line has carried all of it (wire_port.h).
+//   R2  A frame of the NIC is written to `out` when the line has carried it. While `out` is full, frames wait here, in
+//       order, and none is lost.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <ostream>
+#include <systemc>
+#include <vector>
+
+#include "model/system/system.h"
+
+namespace rxnic {
+
+// From the link header to the ICRC.
+struct Frame {
+  std::vector<std::uint8_t> bytes;
+  LinkLayer link = LinkLayer::kEthernet;
+  bool operator==(const Frame&) const = default;
+  friend std::ostream& operator<<(std::ostream& to, const Frame& f) { return to << f.bytes.size() << " bytes"; }
+};
+
+class FrameFifos final : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(FrameFifos);
+  // The wire of NIC `nic`. Nobody else may take its frames (WirePort::on_frame).
+  FrameFifos(const sc_core::sc_module_name& name, System& system, std::uint32_t nic)
+      : sc_module(name), engine_(system.engine), wire_(system.wire(nic)) {
+    wire_.on_frame([this](Bytes frame, std::uint64_t) {
+      waiting_.push_back({{frame.begin(), frame.end()}, LinkLayer::kEthernet});
+      engine_.notify(arrived_);
+    });
+    SC_THREAD(put);
+    SC_THREAD(get);
+  }
+  sc_core::sc_fifo_in<Frame> in{"in"};
+  sc_core::sc_fifo_out<Frame> out{"out"};
+
+ private:
+  void put() {  // (R1)
+    for (;;) {
+      const Frame frame = in.read();
+      wire_.send(frame.bytes, frame.link);
+      wait(sc_core::sc_time(wire_.line_ps(frame.bytes.size()), sc_core::SC_PS));
+    }
+  }
+  void get() {  // (R2)
+    for (;;) {
+      while (waiting_.empty()) wait(arrived_);
+      const Frame frame = waiting_.front();
+      waiting_.pop_front();
+      out.write(frame);
+    }
+  }
+
+  Engine& engine_;
+  WirePort& wire_;
+  std::deque<Frame> waiting_;
+  sc_core::sc_event arrived_;
+};
+
+}  // namespace rxnic
