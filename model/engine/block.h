@@ -15,6 +15,7 @@
 
 #include "model/engine/state_hash.h"
 #include "model/types/activity.h"
+#include "model/types/counter.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
@@ -33,6 +34,8 @@ class Block : public sc_core::sc_module {
   virtual Cycle step(Cycle now) = 0;
   // Adds the block's own state and counters to a digest that must be equal in every engine mode.
   virtual void hash(StateHash& h) const { (void)h; }
+  // Visits each counter that a report shows, in the order of the report.
+  virtual void visit_counters(const CounterVisitor& visit) const { (void)visit; }
 
   // Cycles by activity up to the last step or settle().
   const CycleAccount& account() const { return account_; }

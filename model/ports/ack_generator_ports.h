@@ -24,6 +24,7 @@ class ResponseObserver {
 class AckGeneratorPorts : public Block {
  public:
   virtual const AckGeneratorCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   virtual void set_observer(ResponseObserver* observer) = 0;
 
   In<AckRequest> in{"in"};

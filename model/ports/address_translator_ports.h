@@ -16,6 +16,7 @@ namespace rxnic {
 class AddressTranslatorPorts : public Block {
  public:
   virtual const AddressTranslatorCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
 
   In<ScatteredSegment> in{"in"};
   Out<SegmentWrite> out{"out"};

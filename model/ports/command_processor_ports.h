@@ -12,6 +12,7 @@ namespace rxnic {
 class CommandProcessorPorts : public Block {
  public:
   virtual const CommandProcessorCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
 
   In<DriverCommand> commands{"commands"};
   Out<CommandReply> replies{"replies"};

@@ -34,6 +34,7 @@ class CompletionObserver {
 class CqeGeneratorPorts : public Block {
  public:
   virtual const CqeGeneratorCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Before the simulation starts.
   virtual void create(const CqContext& attributes, HostMemory& memory) = 0;
   // Completions whose WQE comes from `queue` name the SRQ.

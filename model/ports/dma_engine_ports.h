@@ -24,6 +24,7 @@ inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::k
 class DmaEnginePorts : public Block {
  public:
   virtual const DmaEngineCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Requests of a client all of whose TLPs have been started.
   std::uint64_t started(DmaClient c) const { return counters().client_requests[static_cast<std::size_t>(c)]; }
 

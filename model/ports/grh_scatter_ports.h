@@ -16,6 +16,7 @@ namespace rxnic {
 class GrhScatterPorts : public Block {
  public:
   virtual const GrhScatterCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
 
   In<ScatterJob> in{"in"};
   Out<ScatteredSegment> out{"out"};

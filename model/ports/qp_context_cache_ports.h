@@ -14,6 +14,7 @@ namespace rxnic {
 class QpContextCachePorts : public Block {
  public:
   virtual const QpContextCacheCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
 
   In<ParsedPacket> in{"in"};
   In<SendCompletion> commands{"commands"};

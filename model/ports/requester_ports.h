@@ -23,6 +23,7 @@ namespace rxnic {
 class RequesterPorts : public Block {
  public:
   virtual const RequesterCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Before the simulation starts, and before the first QP is in kRts: sets the port's own addresses.
   virtual void set_port(const MacAddress& mac, std::span<const SourceGid> gids) = 0;
   virtual bool create(const SendQpContext& context) = 0;  // false: there are as many QPs as there may be

@@ -11,6 +11,7 @@ namespace rxnic {
 class RxBufferPorts : public Block {
  public:
   virtual const RxBufferCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
 
   In<WireFrame> in{"in"};
   Out<WireFrame> out{"out"};

@@ -14,6 +14,7 @@ namespace rxnic {
 class RxParserPorts : public Block {
  public:
   virtual const RxParserCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Before the simulation starts. False: there is no room for one more.
   virtual bool add_address(const Address& own) = 0;
 

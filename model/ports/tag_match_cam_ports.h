@@ -17,6 +17,7 @@ namespace rxnic {
 class TagMatchCamPorts : public Block {
  public:
   virtual const TagMatchCamCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Before the simulation starts: adds a TM SRQ, by its number in the WQE fetcher. False: there is no list for it.
   virtual bool create(WqId srq, const WqContext& attributes) = 0;
   virtual bool has_room() const = 0;

@@ -25,6 +25,7 @@ inline constexpr std::size_t kRefusers = 6;  // blocks that may refuse a packet
 class TransportCheckerPorts : public Block {
  public:
   virtual const TransportCheckerCounters& counters() const = 0;
+  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }
   // Before the simulation starts: adds an SRQ that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their
   // receive_cq. False: there are as many as there may be.
   virtual bool add_srq(Srqn srqn, const SrqEntry& entry) = 0;

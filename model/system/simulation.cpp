@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "model/system/block_counters.h"
+#include "model/system/nic_result.h"
 #include "model/system/explanations.h"
 #include "model/system/start_simulation.h"
 
@@ -94,8 +94,7 @@ void Simulation::collect(RunResult& r) {
                                 "qp_access_error",  "qp_request_error", "qp_last_wqe_reached",
                                 "srq_limit_reached"};
   for (std::size_t i = 0; i < std::size(events); ++i) r.events.emplace_back(events[i], host.counters().events[i]);
-  for (Block* block : nic.blocks()) r.blocks.push_back({block->basename(), block->account(), {}});
-  collect_counters(nic, r);
+  collect_blocks(nic, r);
   r.state_hash = state_hash();
   explain_tag_searches(r);
 }

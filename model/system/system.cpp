@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/system/block_counters.h"
+#include "model/system/nic_result.h"
 
 namespace rxnic {
 
@@ -120,15 +120,7 @@ RunResult System::result() {
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& s : stations_) {
-    NicResult& one = r.nics.emplace_back();
-    one.packets = s->nic.shared.ledger.counters();
-    one.cqes = s->nic.cqe_generator.counters().cqes;
-    one.error_cqes = s->nic.cqe_generator.counters().error_cqes;
-    one.events = {{"completion", s->nic.cqe_generator.counters().completion_events},
-                  {"srq_limit_reached", s->nic.srq_wqe_fetcher.counters().limit_events},
-                  {"cq_error", s->nic.cqe_generator.counters().overruns}};
-    for (Block* block : s->nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
-    collect_counters(s->nic, one);
+    r.nics.push_back(nic_result(s->nic));
     h.mix(s->memory.digest());
   }
   r.state_hash = h.value();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 namespace rxnic {
@@ -48,6 +49,13 @@ std::uint64_t* counter_of(C& counters, std::string_view key) {
       },
       counters);
   return found;
+}
+
+// Is called with the key and the value of a counter.
+using CounterVisitor = std::function<void(std::string_view key, std::uint64_t value)>;
+template <Counted C>
+void visit_each(const CounterVisitor& visit, const C& counters) {
+  Counters<C>::for_each([&](const CounterInfo& info, std::uint64_t n) { visit(info.key, n); }, counters);
 }
 
 }  // namespace rxnic

@@ -25,12 +25,12 @@ class FixedWindow final : public rxnic::PrefetchWindow {
 int sc_main(int argc, char** argv) {
   rxnic::SystemOptions options{.requester = false};
   options.params.srq_wqe_fetcher.prefetch = rxnic::PrefetchPolicy::kDemand;
-  options.params.srq_wqe_fetcher.queues = 16;  // prefetch contexts, of 32 queues
+  options.params.srq_wqe_fetcher.queues = 16;  // prefetch contexts: more than there are queues
   if (argc > 1) {
     const auto wqes = static_cast<std::uint32_t>(std::strtoul(argv[1], nullptr, 0));
     options.policies.prefetch = [wqes] { return std::make_unique<FixedWindow>(wqes); };
   }
-  Receiver receiver("receiver", options, {.queues = 32, .messages = 2000, .bytes = 256, .gap_ns = 100});
+  Receiver receiver("receiver", options, {.queues = 8, .messages = 2000, .bytes = 256, .gap_ns = 100});
   sc_core::sc_start();
   receiver.system.engine.settle();
   const auto& fetcher = receiver.system.nic(0).srq_wqe_fetcher;

@@ -93,7 +93,7 @@ class Receiver : public sc_core::sc_module {
       const std::uint64_t slot = polled_++ & (kCqes - 1);
       const auto cqe = memory.load<rxnic::Cqe>(rxnic::BusAddress{kCqRing + (slot + 1) * kStride - sizeof(rxnic::Cqe)});
       good += cqe.status == rxnic::WcStatus::kSuccess && cqe.byte_count == shape.bytes;
-      last = sc_core::sc_time_stamp();
+      last = system.engine.time_of(system.engine.now());  // the model runs ahead of sc_time_stamp()
       if (cqe.status == rxnic::WcStatus::kSuccess) post(cqe.qp_number - raw(qpn(0)));
     }
     ring({rxnic::DoorbellKind::kCqConsumer, false, 1, polled_});

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bridge/device/attributes.h"
-#include "model/system/block_counters.h"
+#include "model/system/nic_result.h"
 #include "model/system/explanations.h"
 #include "model/system/start_simulation.h"
 
@@ -120,18 +120,9 @@ void FabricSimulation::collect(RunResult& r) {
   Latencies latencies(engine.clock_period_ps());
   Histogram one_way;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
-    Nic& nic = stations_[n]->nic;
-    NicResult& one = r.nics.emplace_back();
-    one.packets = nic.shared.ledger.counters();
+    NicResult& one = r.nics.emplace_back(nic_result(stations_[n]->nic));
     statistics_.latencies(n).collect(one);
-    one.cqes = nic.cqe_generator.counters().cqes;
-    one.error_cqes = nic.cqe_generator.counters().error_cqes;
     one.one_way_ns = latency_result(statistics_.one_way_ns(n));
-    one.events = {{"completion", nic.cqe_generator.counters().completion_events},
-                  {"srq_limit_reached", nic.srq_wqe_fetcher.counters().limit_events},
-                  {"cq_error", nic.cqe_generator.counters().overruns}};
-    for (Block* block : nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
-    collect_counters(nic, one);
     add(r, one);
     latencies.add(statistics_.latencies(n));
     one_way.add(statistics_.one_way_ns(n));

@@ -598,7 +598,7 @@ TEST(AckGenerator, QpsTakeTurnsInAskingForReadData) {
 
 // The QP with the least left to ask for.
 struct ShortestFirst final : ReadScheduler {
-  explicit ShortestFirst(std::vector<std::size_t>& waited) : waited(waited) {}
+  explicit ShortestFirst(std::vector<std::size_t>& to) : waited(to) {}
   std::size_t next(std::span<const ReadTurn> waiting) override {
     waited.push_back(waiting.size());
     const auto less = [](const ReadTurn& a, const ReadTurn& b) { return a.bytes_left < b.bytes_left; };

@@ -461,7 +461,7 @@ TEST(DmaEngine, RequestersTakeTurns) {  // R1
 // The lowest or the highest of those that ask, or nobody that does.
 struct TestArbiter final : DmaArbiter {
   enum Choice { kHighest, kNobody };
-  TestArbiter(Choice choice, std::vector<std::uint32_t>& asked) : choice(choice), asked(asked) {}
+  TestArbiter(Choice c, std::vector<std::uint32_t>& to) : choice(c), asked(to) {}
   std::size_t next(std::uint32_t asking, std::size_t) override {
     asked.push_back(asking);
     return choice == kHighest ? static_cast<std::size_t>(std::bit_width(asking)) - 1 : 31;

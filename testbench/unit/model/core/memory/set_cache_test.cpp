@@ -74,7 +74,7 @@ TEST(SetCache, LinesThatMayNotBeEvictedStay) {  // R2
 }
 
 struct MostRecent final : Replacement {
-  explicit MostRecent(std::size_t& asked, bool answers) : asked(asked), answers(answers) {}
+  explicit MostRecent(std::size_t& of, bool answer) : asked(of), answers(answer) {}
   std::size_t victim(std::span<const CacheWay> ways) override {
     asked = ways.size();
     const auto less = [](const CacheWay& a, const CacheWay& b) { return a.used < b.used; };

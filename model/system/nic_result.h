@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters by name, for the report.
+// What a report says of a NIC, from its blocks.
 #pragma once
 
 #include "model/nic/nic.h"
@@ -10,7 +10,7 @@ namespace rxnic {
 
 template <Counted C>
 void append_counts(std::vector<NamedCount>& to, const C& counters) {
-  Counters<C>::for_each([&to](const CounterInfo& info, std::uint64_t n) { to.emplace_back(info.key, n); }, counters);
+  visit_each([&to](std::string_view key, std::uint64_t n) { to.emplace_back(key, n); }, counters);
 }
 template <Counted C>
 std::vector<NamedCount> named_counts(const C& counters) {
@@ -19,7 +19,9 @@ std::vector<NamedCount> named_counts(const C& counters) {
   return out;
 }
 
-// Fills r.transport and the counters of r.blocks, which are in the order of nic.blocks().
-void collect_counters(const Nic& nic, NicResult& r);
+// Fills r.blocks, in the order of nic.blocks(), and r.transport. The engine has settled.
+void collect_blocks(Nic& nic, NicResult& r);
+// The blocks, and what the NIC itself has counted of packets, completions and events.
+NicResult nic_result(Nic& nic);
 
 }  // namespace rxnic
