@@ -119,7 +119,8 @@ void answer(State& state, const DoorRequest& request, int connection) {
   std::array<std::uint8_t, sizeof answer + Doorkeeper::kMostBytes> all;
   std::memcpy(all.data(), &answer, sizeof answer);
   std::memcpy(all.data() + sizeof answer, state.bytes.data(), packet.bytes);
-  send_with(kSocket, std::span(all).first(sizeof answer + packet.bytes), std::span(quick).first(quick_count));
+  send_packet(kSocket, std::span(all).first(sizeof answer + packet.bytes), std::span(quick).first(quick_count),
+              Waiting::kYes);
   for (Descriptor& one : came) one.release();  // closed by the end of the process (R3)
 }
 
@@ -163,7 +164,7 @@ void refuse_one(State& state) {
   if (state.over || request.closes) return;
   DoorAnswer answer;
   answer.status = ENOMEM;
-  send_with(kSocket, {reinterpret_cast<const std::uint8_t*>(&answer), sizeof answer}, {});
+  send_packet(kSocket, {reinterpret_cast<const std::uint8_t*>(&answer), sizeof answer}, {}, Waiting::kYes);
 }
 
 void reap(State& state) {
@@ -193,27 +194,6 @@ void keep_door(int socket) {
     }
   }
   _exit(0);
-}
-
-bool send_with(int socket, std::span<const std::uint8_t> packet, std::span<const int> descriptors) {
-  iovec data{const_cast<std::uint8_t*>(packet.data()), packet.size()};
-  alignas(cmsghdr) unsigned char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-  }
-  ssize_t sent;
-  do sent = sendmsg(socket, &header, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(packet.size());
 }
 
 }  // namespace rxnic::channel

@@ -22,7 +22,4 @@ struct DoorAnswer {  // the packet follows, and the descriptors that are quick
 // In a process that was forked for it, with all signals blocked.
 [[noreturn]] void keep_door(int socket);
 
-// One packet, with copies of `descriptors`; waits for room.
-bool send_with(int socket, std::span<const std::uint8_t> packet, std::span<const int> descriptors);
-
 }  // namespace rxnic::channel

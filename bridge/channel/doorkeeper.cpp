@@ -75,15 +75,14 @@ void Doorkeeper::stop() {
 }
 
 bool Doorkeeper::send(const DoorRequest& request, int connection) {
+  const std::span<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(&request), sizeof request};
   for (int tries = 0; tries < 2; ++tries) {
     try {
       if (!socket_) start();
     } catch (const std::system_error&) {
       return false;
     }
-    if (send_with(socket_.get(), {reinterpret_cast<const std::uint8_t*>(&request), sizeof request}, {&connection, 1})) {
-      return true;
-    }
+    if (send_packet(socket_.get(), bytes, {&connection, 1}, Waiting::kYes) == 0) return true;
     stop();  // it was killed
   }
   return false;
@@ -181,7 +180,7 @@ void Doorkeeper::end(std::uint64_t owner, Descriptor connection) {
   request.closes = true;
   if (!send(request, connection.get())) return;  // nobody else can close it
   connection.reset();
-  send_with(socket_.get(), {reinterpret_cast<const std::uint8_t*>(&request), sizeof request}, {});
+  send_packet(socket_.get(), {reinterpret_cast<const std::uint8_t*>(&request), sizeof request}, {}, Waiting::kYes);
 }
 
 }  // namespace rxnic::channel

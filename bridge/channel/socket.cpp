@@ -203,8 +203,12 @@ bool peer_of(int socket, Peer& peer) {
 }
 
 int send_message(int socket, const Message& message, std::span<const int> descriptors, Waiting waiting) {
+  return send_packet(socket, {reinterpret_cast<const std::uint8_t*>(&message), sizeof message}, descriptors, waiting);
+}
+
+int send_packet(int socket, std::span<const std::uint8_t> packet, std::span<const int> descriptors, Waiting waiting) {
   if (descriptors.size() > kMaxDescriptors) return EINVAL;
-  iovec data{const_cast<Message*>(&message), sizeof message};
+  iovec data{const_cast<std::uint8_t*>(packet.data()), packet.size()};
   alignas(cmsghdr) unsigned char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr header{};
   header.msg_iov = &data;

@@ -34,22 +34,8 @@ constexpr std::uint64_t tag(Source source, std::uint32_t number = 0) {
 
 std::runtime_error failure(const char* what) { return std::runtime_error(std::string(what) + ": " + strerror(errno)); }
 
-bool send_packet(int socket, std::span<const std::uint8_t> bytes, int descriptor = -1) {
-  iovec piece{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof descriptor);
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+bool answer(int socket, std::span<const std::uint8_t> packet, std::span<const int> descriptors = {}) {
+  return channel::send_packet(socket, packet, descriptors, channel::Waiting::kNo) == 0;
 }
 
 template <class T>
@@ -195,7 +181,7 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   if (hello.version != kCmVersion) return false;
   const bool sees_all = hello.only_nic == Hello{}.only_nic;
   if (!sees_all && hello.only_nic >= ports_.size()) {  // (R4)
-    send_packet(open.socket.get(), bytes_of(CallReply{ENODEV, 0}));
+    answer(open.socket.get(), bytes_of(CallReply{ENODEV, 0}));
     return false;
   }
   int ends[2];
@@ -208,7 +194,8 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   if (!sees_all) only = hello.only_nic;
   manager_->open(file, only);
   open.greeted = true;
-  return send_packet(open.socket.get(), bytes_of(CallReply{}), theirs.get());
+  const int end = theirs.get();
+  return answer(open.socket.get(), bytes_of(CallReply{}), {&end, 1});
 }
 
 // The file whose descriptor this is: its program's end of the pipe. (R5)
@@ -246,7 +233,7 @@ bool Agent::carry_out(File file, Open& open, std::span<std::uint8_t> packet, con
   const CallReply head{status, static_cast<std::uint32_t>(reply.size())};
   const auto front = bytes_of(head);
   reply.insert(reply.begin(), front.begin(), front.end());
-  return send_packet(open.socket.get(), reply);
+  return answer(open.socket.get(), reply);
 }
 
 void Agent::close(File file) {

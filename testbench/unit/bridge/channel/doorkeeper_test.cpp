@@ -75,7 +75,7 @@ struct Connection {
     theirs.reset(ends[1]);
   }
   bool send(std::initializer_list<int> descriptors, std::span<const std::uint8_t> packet = kPacket) const {
-    return send_with(theirs.get(), packet, {descriptors.begin(), descriptors.size()});
+    return send_packet(theirs.get(), packet, {descriptors.begin(), descriptors.size()}, Waiting::kYes) == 0;
   }
   static constexpr std::array<std::uint8_t, 3> kPacket{'a', 'b', 'c'};
   Descriptor ours, theirs;

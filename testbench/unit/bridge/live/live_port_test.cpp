@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -217,6 +216,8 @@ TEST_F(LivePortTest, EventsGoToTheirPipes) {
   event.message.status = ENOMEM;
   port->reply(client, event.message);
   refused[1].reset();
+  pollfd ended{refused[0].get(), POLLIN, 0};  // with the process that has received it (doorkeeper.h R3)
+  EXPECT_EQ(poll(&ended, 1, 20'000), 1);
   EXPECT_EQ(read(refused[0].get(), &byte, 1), 0);
 }
 
