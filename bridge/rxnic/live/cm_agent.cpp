@@ -12,9 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <stdexcept>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/cm/cm_channel.h"
+#include "bridge/rxnic/live/library_folder.h"
 
 namespace rxnic {
 
@@ -32,6 +35,15 @@ bool can_be_read(int descriptor) {
 CmAgent::CmAgent(const std::string& folder, const std::string& simulator)
     : program_(folder + "/" + kProgram), simulator_(simulator) {
   if (!listener_.open(simulator + cm::kCmSuffix, error_)) error_ = "programs find no rdma_cm: " + error_;
+}
+
+std::string CmAgent::program() {
+  std::error_code failed;
+  try {
+    return std::filesystem::canonical(library_folder() + "/" + kProgram, failed);
+  } catch (const std::runtime_error&) {
+    return {};
+  }
 }
 
 void CmAgent::tick() {

@@ -20,6 +20,8 @@ class CmAgent {
   CmAgent(const CmAgent&) = delete;
 
   const std::string& error() const { return error_; }
+  // The file of the agent's program as the kernel names it (/proc/PID/exe); "": there is none.
+  static std::string program();
   // Now and then. (R1)
   void tick();
 

@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bridge/channel/doorkeeper.h"
 #include "bridge/rxnic/live/child_process.h"
 #include "bridge/rxnic/live/process_tree.h"
 #include "bridge/rxnic/live/supervisor.h"
+#include "testbench/unit/temporary_folder.h"
 
 namespace rxnic::ending_test {
 namespace {
@@ -141,6 +144,21 @@ TEST_F(EndingTest, SignalsReachOrphansAndTheStopped) {  // process_tree.h R1
   EXPECT_THAT(ended, testing::Contains(std::pair<pid_t, int>(child, SIGKILL)));
   EXPECT_THAT(signal_descendants(0), IsEmpty());
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+// A program of a user's may have the doorkeeper's name, and a script, too.
+TEST_F(EndingTest, DoorkeepersArePassedOverAndNobodyElseOfTheirName) {  // process_tree.h R3
+  channel::Doorkeeper doorkeeper;
+  EXPECT_FALSE(has_descendants());
+  const TemporaryFolder folder;
+  const std::string named = folder.file(channel::Doorkeeper::kName);
+  std::filesystem::create_symlink("/bin/sh", named);
+  const pid_t other = start("exec " + named + " -c 'echo >&9; sleep 1000; true'");
+  EXPECT_TRUE(has_descendants());
+  const Killed killed = kill_descendants([](pid_t, int) {});
+  kill(other, SIGKILL);  // if it has been passed over
+  EXPECT_THAT(killed.names, testing::Contains(HasSubstr("(rxnic-door)")));
+  EXPECT_FALSE(has_descendants());
 }
 
 // Parents get the signal first, and end at once: their children are then this process's, and get it all the same.
