@@ -21,6 +21,7 @@
 #include "bridge/device/verbs_numbers.h"
 #include "model/params/config.h"
 #include "model/system/kernel.h"
+#include "testbench/unit/faulty_memory.h"
 
 namespace rxnic {
 
@@ -148,7 +149,8 @@ class Lab {
     std::vector<HostBridge::Attachment> attached;
     for (std::uint32_t n = 0; n < count; ++n) {
       fabric->attach(*nics[n], port_address(n, addresses));
-      attached.push_back({*nics[n], *memories[n]});
+      driver_memories.push_back(std::make_unique<FaultyMemory>(*memories[n]));
+      attached.push_back({*nics[n], *driver_memories[n]});
     }
     bridge = std::make_unique<HostBridge>("host_bridge", params, engine, *fabric, attached, port, observer, addresses);
     deadline_ = std::make_unique<sc_core::sc_event>("deadline");
@@ -183,6 +185,7 @@ class Lab {
   Params params;
   Engine engine;
   std::vector<std::unique_ptr<NicMemory>> memories;
+  std::vector<std::unique_ptr<FaultyMemory>> driver_memories;  // the same, as the drivers see it
   std::vector<std::unique_ptr<Nic>> nics;
   std::unique_ptr<Fabric> fabric;
   std::unique_ptr<HostBridge> bridge;

@@ -176,5 +176,34 @@ TEST(HostBridgeDeath, AFaultWhileARequestIsCarriedOutEndsItsProgramAlone) {
   EXPECT_NE(other.create_pd(), 0u);
 }
 
+// R8: its QP is to be silenced, and there is no memory for the command.
+TEST(HostBridgeDeath, AFaultWhileAProgramEndsLeavesTheOthersAlone) {
+  Lab lab(2);
+  ConnectedPair unlucky(lab, QpType::kRc, 0, 1), innocent(lab, QpType::kRc, 0, 1);
+  lab.driver_memories[0]->throws = true;
+  unlucky.a.close();
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().failed == 1; }));
+  lab.driver_memories[0]->throws = false;
+  EXPECT_EQ(lab.own_port.failures.count(unlucky.a.id), 1u);
+  EXPECT_EQ(lab.bridge->clients(), 3u);
+  // What it has left behind is in nobody's way, and nobody gets its id, by which the NIC still knows it.
+  EXPECT_TRUE(lab.own_port.released_clients.empty());
+  unlucky.a.ring_send(unlucky.left.qp);
+  unlucky.b.post_send(unlucky.right.qp, {.sge = unlucky.right.sge(64)});
+  unlucky.b.ring_send(unlucky.right.qp);
+  innocent.b.post_receive(innocent.right.qp, innocent.right.sge(64));
+  innocent.b.ring_receive(innocent.right.qp);
+  innocent.a.post_send(innocent.left.qp, {.sge = innocent.left.sge(64)});
+  innocent.a.ring_send(innocent.left.qp);
+  EXPECT_EQ(innocent.b.wait_for(innocent.right.cq).status, WcStatus::kSuccess);
+  expect_a_new_peer_is_served(lab, innocent.b, innocent.right);
+  innocent.a.close();
+  innocent.b.close();
+  unlucky.b.close();
+  wait_for_closed(lab, 3);
+  EXPECT_EQ(lab.bridge->counters().failed, 1u);
+  EXPECT_EQ(lab.bridge->device(1).objects(), 0u);
+}
+
 }  // namespace
 }  // namespace rxnic::host_bridge_death_test
