@@ -469,6 +469,52 @@ TEST_F(NicTest, AtomicWriteFaultsAreThoseOfAWriteAndOfAnAtomic) {
     EXPECT_EQ(a.h.msn, 0u) << rows[n].what;
   }
 }
+TEST_F(NicTest, FlushFaultsAreThoseOfAReadAndOfAnAtomic) {  // rules 6.10
+  struct Row {
+    const char* what;
+    std::uint8_t syndrome;
+    std::function<void(Request&, QpContext&)> spoil;
+  };
+  constexpr std::uint32_t kRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+  constexpr std::uint32_t kPlacement = 0x1;
+  const Region good = region(64, {kLocalWrite | kRemoteFlush}), unflushable = region(64, {kRights}),
+               foreign = region(64, {kRights | kRemoteFlush, kOtherPd});
+  const Row rows[] = {
+      {"not enabled", 0x61, [](Request&, QpContext& q) { q.access = kRights; }},
+      {"no resources", 0x61, [](Request&, QpContext& q) { q.max_dest_rd_atomic = 0; }},
+      {"with data", 0x61, [](Request& f, QpContext&) { f.bytes = 8; }},
+      {"wrong rkey", 0x62, [](Request& f, QpContext&) { f.rkey = Key{0xdead00}; }},
+      {"no right", 0x62, [&](Request& f, QpContext&) { f.va = unflushable.va, f.rkey = unflushable.key; }},
+      {"another PD", 0x62, [&](Request& f, QpContext&) { f.va = foreign.va, f.rkey = foreign.key; }},
+      {"out of bounds", 0x62, [](Request& f, QpContext&) { f.length = 65; }},
+      {"before its region", 0x62, [](Request& f, QpContext&) { --f.va; }},
+      {"no range, no rkey", kAckUnlimited, [](Request& f, QpContext&) { f.length = 0, f.rkey = Key{0xdead00}; }},
+      {"level region", kAckUnlimited,
+       [](Request& f, QpContext&) { f.length = 65, f.immediate = kPlacement | kFethRegion; }},
+  };
+  std::uint32_t qpn = 0x21;
+  for (const Row& row : rows) {
+    QpContext& q = qp(Transport::kRc, qpn++);
+    q.access = kRights | kRemoteFlush;
+    Request f{.op = Op::kFlush, .psn = 100, .ack = 0, .va = good.va, .rkey = good.key, .length = 64};
+    f.immediate = kPlacement;
+    row.spoil(f, q);
+    send(q, f);
+    if (row.syndrome == kAckUnlimited) continue;
+    send(q, {.op = Op::kFlush, .psn = 101, .ack = 0, .va = good.va, .rkey = good.key, .length = 64});  // nothing
+  }
+  run();
+  ASSERT_EQ(answers.size(), std::size(rows));
+  for (const Answer& a : answers) {
+    const std::size_t n = raw(a.h.destination_qp) - 0x1021;
+    ASSERT_LT(n, std::size(rows));
+    const bool refused = rows[n].syndrome != kAckUnlimited;
+    EXPECT_TRUE(a.is(refused ? Operation::kAck : Operation::kReadResponseOnly)) << rows[n].what;
+    EXPECT_EQ(a.h.psn.value, 100u) << rows[n].what;
+    EXPECT_EQ(a.h.syndrome, rows[n].syndrome) << rows[n].what;
+    EXPECT_EQ(a.h.msn, refused ? 0u : 1u) << rows[n].what;
+  }
+}
 TEST_P(NicErrors, AtomicPartlyBehindItsRegion) {
   make();
   const Region r = region(63);
