@@ -176,29 +176,22 @@ context_lookup #(.Ways(Ways), .AgeBits(AgeBits), .Askers(Askers)) look_7 (
 
 // Requests for contexts: what is written back, and what is read.
 localparam int unsigned Requests = 2 * CqMissesInFlight + 1;
-localparam int unsigned RequestBits = $clog2(Requests + 4);
-localparam int unsigned RequestIndexBits = $clog2(Requests);
 localparam int unsigned RequestVectorBits = 1 + 24 + 32;
-// verilator coverage_off
-logic [RequestVectorBits-1:0] requests_q [Requests];
-// verilator coverage_on
-logic [RequestBits-1:0] first_request_q, request_count_q;
+logic [$clog2(Requests+1)-1:0] request_count;
+logic [RequestVectorBits-1:0] first_request;
 logic removes, fetches, back, asks, request_writes;
 logic [LineBits-1:0] fetch_line;
 logic [23:0] fetch_number, back_number, request_number;
 logic [31:0] request_line;
 logic [RequestVectorBits-1:0] pushed_0, pushed_1, pushed_2, front_request;
-// verilator lint_off UNUSEDSIGNAL
-logic [RequestBits-1:0] pushes, place_of_0, place_of_1, place_of_2;
-// verilator lint_on UNUSEDSIGNAL
+logic [1:0] pushes;
 rxnic_link_pkg::dma_request_t context_request;
 rxnic_link_pkg::stored_cq_t leaving_record;
 
-function automatic logic [RequestBits-1:0] request_place(input logic [RequestBits-1:0] first,
-                                                         input logic [RequestBits-1:0] behind);
-  request_place = first + behind;
-  if (request_place >= RequestBits'(Requests)) request_place = request_place - RequestBits'(Requests);
-endfunction
+rxnic_fifo #(.Bits(RequestVectorBits), .Depth(Requests), .Pushes(3)) requests (
+  .clk_i, .rst_ni, .push_i(pushes), .words_i({pushed_2, pushed_1, pushed_0}), .pop_i(asks), .count_o(request_count),
+  .words_o(first_request)
+);
 
 always_comb begin : ask_for_contexts
   fetches = fetches_1 || fetches_2 || fetches_5 || fetches_6 || fetches_7;
@@ -212,14 +205,11 @@ always_comb begin : ask_for_contexts
              back ? {1'b1, back_number, 32'(fetch_line)} : {1'b0, fetch_number, 32'(fetch_line)};
   pushed_1 = removes && back ? {1'b1, back_number, 32'(fetch_line)} : {1'b0, fetch_number, 32'(fetch_line)};
   pushed_2 = {1'b0, fetch_number, 32'(fetch_line)};
-  pushes = RequestBits'(removes) + RequestBits'(back) + RequestBits'(fetches);
-  place_of_0 = request_place(first_request_q, request_count_q);
-  place_of_1 = request_place(place_of_0, RequestBits'(1));
-  place_of_2 = request_place(place_of_1, RequestBits'(1));
+  pushes = 2'(removes) + 2'(back) + 2'(fetches);
   // (8) one leaves
-  front_request = request_count_q == '0 ? pushed_0 : requests_q[first_request_q[RequestIndexBits-1:0]];
+  front_request = request_count == '0 ? pushed_0 : first_request;
   {request_writes, request_number, request_line} = front_request;
-  context_dma_valid_o = request_count_q != '0 || pushes != '0;
+  context_dma_valid_o = request_count != '0 || pushes != '0;
   asks = context_dma_valid_o && context_dma_ready_i;
   context_request = '0;
   context_request.kind = request_writes ? rxnic_link_pkg::DmaKindWrite : rxnic_link_pkg::DmaKindRead;
@@ -248,8 +238,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : context_state
     absent_q <= '0;
     yields_q <= 1'b0;
     numbers_q <= '0;
-    first_request_q <= '0;
-    request_count_q <= '0;
   end else begin
     if (writes_0) set_used_q[set_0] <= 1'b1;
     if (writes_1) set_used_q[set_1] <= 1'b1;
@@ -263,8 +251,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : context_state
     absent_q <= absent_6 & waits_6;
     if (looks_6) yields_q <= yields_6;
     numbers_q <= numbers_6;
-    if (asks) first_request_q <= request_place(first_request_q, RequestBits'(1));
-    request_count_q <= request_count_q + pushes - RequestBits'(asks);
   end
 end
 
@@ -281,7 +267,4 @@ always_ff @(posedge clk_i) begin : context_memories
   if (keeps_4) records_q[line_4] <= cq_4;
   if (keeps_5) records_q[line_5] <= cq_5;
   if (keeps_6) records_q[line_6] <= cq_6;
-  if (pushes > RequestBits'(0)) requests_q[place_of_0[RequestIndexBits-1:0]] <= pushed_0;
-  if (pushes > RequestBits'(1)) requests_q[place_of_1[RequestIndexBits-1:0]] <= pushed_1;
-  if (pushes > RequestBits'(2)) requests_q[place_of_2[RequestIndexBits-1:0]] <= pushed_2;
 end

@@ -21,7 +21,7 @@ assign begins_1 = commands_valid_i && !begun_q;
 assign holds_back_1 = doorbells_valid_i && passed_q < DoorbellDepth;
 assign places_1 = begins_1 && command.operation == rxnic_link_pkg::CqOperationCreate &&
                   (here_1 || (free_1 && !coming_1));
-assign destroys_1 = begins_1 && command.operation == rxnic_link_pkg::CqOperationDestroy && request_count_q == '0 &&
+assign destroys_1 = begins_1 && command.operation == rxnic_link_pkg::CqOperationDestroy && request_count == '0 &&
                     !coming_1;
 assign removes = destroys_1;
 assign changes_1 = begins_1 && (command.operation == rxnic_link_pkg::CqOperationSetModeration ||

@@ -4,9 +4,6 @@
 // The steps of a cycle follow each other in the order of R9: what has come (0), a command (1), a doorbell (2), a
 // failure (3), a session (4), a moderated event (5), a packet (6), one behind it (7). Each sees what those before it
 // make of sets of lines, records and open sessions: `..._0` to `..._7`. All is written at the end of the cycle.
-`include "context_lookup.svh"
-`include "cq_event.svh"
-`include "cqe_block.svh"
 
 module cqe_generator #(
   parameter int unsigned CqeBytes                 = rxnic_params_pkg::CqeGeneratorCqeBytes,

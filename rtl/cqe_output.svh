@@ -4,7 +4,7 @@
 localparam int unsigned WriteCountBits = $clog2(WriteDepth + 6);
 localparam int unsigned WritePlaceBits = $clog2(WriteDepth + 6);
 localparam int unsigned WriteIndexBits = $clog2(WriteDepth);
-localparam int unsigned PipeCountBits = $clog2(LatencyCycles + 2);
+localparam int unsigned PipeCountBits = $clog2(LatencyCycles + 1);
 localparam int unsigned EventCountBits = $clog2(EventDepth + 10);
 localparam int unsigned BlockBits = BlockSlots * 512;
 localparam int unsigned WriteBits = WritePlaceBits + 8 + 64 + 32 + 16 + 1 + 24 + 64;
@@ -147,14 +147,9 @@ always_ff @(posedge clk_i) begin : write_memories
 end
 
 // Packets
-// verilator coverage_off
 localparam int unsigned AckBits = rxnic_link_pkg::AckRequestBits;
-logic [AckBits-1:0] pipe_q [LatencyCycles];
-logic [63:0]        pipe_due_q [LatencyCycles];
-// verilator coverage_on
-localparam int unsigned PipePlaceBits = LatencyCycles > 1 ? $clog2(LatencyCycles) : 1;
-logic [PipePlaceBits-1:0] pipe_first_q, pipe_last_q;
-logic [PipeCountBits-1:0] pipe_count_q, pipe_count_0, pipe_room_0;
+logic [PipeCountBits-1:0] pipe_count, pipe_count_0, pipe_room_0;
+logic [63:0] packet_due;
 logic packet_leaves, next_write_is_due;
 // verilator lint_off UNUSEDSIGNAL
 logic [WriteBits-1:0] next_write;  // when it is due
@@ -162,10 +157,13 @@ logic [WriteBits-1:0] next_write;  // when it is due
 assign next_write = writes_q[after_leave[WriteIndexBits-1:0]];
 assign next_write_is_due = write_leaves ? write_count_q > WriteCountBits'(1) && next_write[63:0] <= now_i
                                         : write_is_due;
-assign out_valid_o = pipe_count_q != '0 && pipe_due_q[pipe_first_q] <= now_i && !next_write_is_due;
-assign out_o = pipe_q[pipe_first_q];
+rxnic_fifo #(.Bits(AckBits + 64), .Depth(LatencyCycles)) pipe (
+  .clk_i, .rst_ni, .push_i(takes), .words_i({q[PacketBits-1-:AckBits], due_now}), .pop_i(packet_leaves),
+  .count_o(pipe_count), .words_o({out_o, packet_due})
+);
+assign out_valid_o = pipe_count != '0 && packet_due <= now_i && !next_write_is_due;
 assign packet_leaves = out_valid_o && out_ready_i;
-assign pipe_count_0 = pipe_count_q - PipeCountBits'(packet_leaves);
+assign pipe_count_0 = pipe_count - PipeCountBits'(packet_leaves);
 assign pipe_room_0 = PipeCountBits'(LatencyCycles) - pipe_count_0;
 
 // Events, in the order of the steps. The first `released` of them wait for nothing that has not landed.
@@ -276,29 +274,34 @@ assign event_place = event_place_of(first_event_q, EventCountBits'(1));
 
 // Requests to flush, and notices to the requester: by a failure, which may leave at once, or by a packet.
 localparam int unsigned FlushBits = rxnic_link_pkg::FlushRequestBits;
-localparam int unsigned ListCountBits = $clog2(ContextLines + 2);
-// verilator coverage_off
-localparam int unsigned ListPlaces = 1 << LineIndexBits;  // of which the first is behind the last
-logic [FlushBits-1:0] flush_list_q [ListPlaces];
-logic [47:0]          failed_list_q [ListPlaces];  // line, QPN
-// verilator coverage_on
-logic [LineIndexBits-1:0] flush_first_q, flush_last_q, failed_first_q, failed_last_q;
-logic [ListCountBits-1:0] flush_count_q, failed_count_q;
+logic [$clog2(ContextLines+1)-1:0] flush_count, failed_count;
 logic flush_leaves, notice_leaves;
-logic [47:0] front_notice;
-assign flushes_valid_o = flush_count_q != '0 || fails_qp_3;
-assign flushes_o = flush_count_q != '0 ? flush_list_q[flush_first_q] : failure_context_i.flush;
+logic [FlushBits-1:0] first_flush;
+logic [47:0] first_notice, front_notice;  // line, QPN
+rxnic_fifo #(.Bits(FlushBits), .Depth(ContextLines)) flush_list (
+  .clk_i, .rst_ni, .push_i(fails_qp_3 || flushes_6),
+  .words_i(fails_qp_3 ? failure_context_i.flush : head_qp.flush), .pop_i(flush_leaves), .count_o(flush_count),
+  .words_o(first_flush)
+);
+rxnic_fifo #(.Bits(48), .Depth(ContextLines)) failed_list (
+  .clk_i, .rst_ni, .push_i(fails_qp_3 || notifies_6),
+  .words_i(fails_qp_3 ? {failure_context_i.flush.line, failure_context_i.flush.qpn}
+                      : {head_qp.flush.line, head_qp.flush.qpn}),
+  .pop_i(notice_leaves), .count_o(failed_count), .words_o(first_notice)
+);
+assign flushes_valid_o = flush_count != '0 || fails_qp_3;
+assign flushes_o = flush_count != '0 ? first_flush : failure_context_i.flush;
 assign flush_leaves = flushes_valid_o && flushes_ready_i;
-assign failed_valid_o = failed_count_q != '0 || fails_qp_3;
-assign front_notice = failed_count_q != '0 ? failed_list_q[failed_first_q]
-                                           : {failure_context_i.flush.line, failure_context_i.flush.qpn};
+assign failed_valid_o = failed_count != '0 || fails_qp_3;
+assign front_notice = failed_count != '0 ? first_notice
+                                         : {failure_context_i.flush.line, failure_context_i.flush.qpn};
 assign failed_o = front_notice[23:0];
 assign notice_leaves = failed_valid_o && failed_ready_i;
 assign unpinned_valid_o = notice_leaves;
 assign unpinned_o = front_notice[47:24];
 
-assign quiescent_o = write_count_q == '0 && pipe_count_q == '0 && event_count_q == '0 && flush_count_q == '0 &&
-                     failed_count_q == '0 && request_count_q == '0 && queue_count_q == '0 && timer_count_q == '0 &&
+assign quiescent_o = write_count_q == '0 && pipe_count == '0 && event_count_q == '0 && flush_count == '0 &&
+                     failed_count == '0 && request_count == '0 && queue_count_q == '0 && timer_count_q == '0 &&
                      open_q == '0 && reading_q == '0 && !begun_q && !late_q;
 
 logic blocked, lacks_way_6;
@@ -316,21 +319,12 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : output_state
     write_count_q <= '0;
     made_q <= '0;
     place_q <= '0;
-    pipe_first_q <= '0;
-    pipe_last_q <= '0;
-    pipe_count_q <= '0;
     first_event_q <= '0;
     first_held_q <= '0;
     event_count_q <= '0;
     event_held_q <= '0;
     landed_q <= '0;
     blocks_q_made <= '0;
-    flush_first_q <= '0;
-    flush_last_q <= '0;
-    flush_count_q <= '0;
-    failed_first_q <= '0;
-    failed_last_q <= '0;
-    failed_count_q <= '0;
   end else begin
     if (write_leaves) begin
       first_write_q <= after_leave;
@@ -338,33 +332,11 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : output_state
     end
     write_count_q <= write_count_6;
     made_q <= made_q + 32'(write_count_6) - 32'(write_count_0);
-    if (packet_leaves) begin
-      pipe_first_q <= pipe_first_q == PipePlaceBits'(LatencyCycles - 1) ? '0 : pipe_first_q + PipePlaceBits'(1);
-    end
-    if (takes) pipe_last_q <= pipe_last_q == PipePlaceBits'(LatencyCycles - 1) ? '0 : pipe_last_q + PipePlaceBits'(1);
-    pipe_count_q <= pipe_count_0 + PipeCountBits'(takes);
     if (event_leaves) first_event_q <= event_place;
     if (releases_event) first_held_q <= event_place_of(first_held_q, EventCountBits'(1));
     event_count_q <= event_count_0 + raise_count;
     event_held_q <= event_held_0 + raise_count;
     landed_q <= landed_0;
     blocks_q_made <= blocks_6b;
-    if (flush_leaves) flush_first_q <= flush_first_q + LineIndexBits'(1);
-    if (fails_qp_3 || flushes_6) flush_last_q <= flush_last_q + LineIndexBits'(1);
-    flush_count_q <= flush_count_q + ListCountBits'(fails_qp_3 || flushes_6) - ListCountBits'(flush_leaves);
-    if (notice_leaves) failed_first_q <= failed_first_q + LineIndexBits'(1);
-    if (fails_qp_3 || notifies_6) failed_last_q <= failed_last_q + LineIndexBits'(1);
-    failed_count_q <= failed_count_q + ListCountBits'(fails_qp_3 || notifies_6) - ListCountBits'(notice_leaves);
   end
-end
-
-always_ff @(posedge clk_i) begin : output_memories
-  if (takes) begin
-    pipe_q[pipe_last_q] <= q[PacketBits-1-:AckBits];
-    pipe_due_q[pipe_last_q] <= due_now;
-  end
-  if (fails_qp_3) flush_list_q[flush_last_q] <= failure_context_i.flush;
-  else if (flushes_6) flush_list_q[flush_last_q] <= head_qp.flush;
-  if (fails_qp_3) failed_list_q[failed_last_q] <= {failure_context_i.flush.line, failure_context_i.flush.qpn};
-  else if (notifies_6) failed_list_q[failed_last_q] <= {head_qp.flush.line, head_qp.flush.qpn};
 end

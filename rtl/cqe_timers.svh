@@ -16,11 +16,11 @@ always_comb begin : timer_of_session
   end
 end
 
-// (5) One that is due is looked at.
+// (5) The first that is due is looked at.
+logic [ModerationTimers-1:0] are_due;
+logic [TimerBits-1:0] first_due_at;
 always_comb begin : find_due
-  timer_due = 1'b0;
-  due_at = '0;
-  due_entry = '0;
+  are_due = '0;
   entry_m = '0;
   at_m = '0;
   timer_bound_5 = timer_bound_q;
@@ -29,15 +29,16 @@ always_comb begin : find_due
     for (int unsigned n = ModerationTimers; n > 0; n--) begin
       at_m = n - 1;
       entry_m = entry_until_4(at_m);
-      if (32'(n - 1) < timer_count_4 && entry_m[63:0] <= now_i) begin
-        timer_due = 1'b1;
-        due_at = n - 1;
-        due_entry = entry_m;
-      end
+      if (32'(n - 1) < timer_count_4 && entry_m[63:0] <= now_i) are_due[n-1] = 1'b1;
       if (32'(n - 1) < timer_count_4 && entry_m[63:0] < timer_bound_5) timer_bound_5 = entry_m[63:0];
     end
   end
 end
+rxnic_first_one #(.Bits(ModerationTimers)) first_due_timer (
+  .of_i(are_due), .valid_o(timer_due), .index_o(first_due_at)
+);
+assign due_at = 32'(first_due_at);
+assign due_entry = entry_until_4(due_at);
 assign number_5 = due_entry[TimerVectorBits-1:64];
 assign looks_5 = timer_due && event_room_4 != '0;
 assign looked_5 = looks_5 && (here_5 || absence_5);

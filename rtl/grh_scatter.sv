@@ -36,7 +36,6 @@ module grh_scatter #(
 
   localparam int unsigned Stages = LatencyCycles * SgesPerCycle;  // (R5)
   localparam int unsigned Places = Stages + SgesPerCycle - 1;
-  localparam int unsigned PlaceBits = Places > 1 ? $clog2(Places) : 1;
   localparam int unsigned CountBits = $clog2(Places + 1);
   localparam int unsigned LaneBits = $clog2(SgesPerCycle + 1);
   localparam int unsigned SlotBits = WqeSlots > 1 ? $clog2(WqeSlots) : 1;
@@ -93,7 +92,6 @@ module grh_scatter #(
   logic [$bits(resumed)-1:0]        cursors_q [WqeSlots];
   logic [$bits(refused_before)-1:0] refused_q [ContextLines];
   logic [ContextLines-1:0]          refused_valid_q;
-  logic [PieceBits-1:0]             places_q [Places];
   // verilator coverage_on
 
   rxnic_link_pkg::completion_request_t packet_q;  // the packet at hand
@@ -101,17 +99,8 @@ module grh_scatter #(
   logic                 busy_q;     // job_q has looks to come
   logic                 look_q;     // its elements have come: looks are made in this cycle
   logic [BeatBits-1:0]  beats_q;    // cycles for which its bytes occupy the engine
-  logic [PlaceBits-1:0] oldest_q;   // of the pieces in places_q ...
-  logic [CountBits-1:0] count_q;    // ... and their number
+  logic [CountBits-1:0] count;      // pieces in the pipeline
   logic [CountBits-1:0] mature_q;   // of them those that may leave
-
-  // The n-th place behind the oldest piece.
-  function automatic logic [PlaceBits-1:0] place_at(input logic [PlaceBits-1:0] oldest, input logic [PlaceBits:0] n);
-    logic [PlaceBits:0] place;
-    place = (PlaceBits + 1)'(oldest) + n;
-    if (place >= (PlaceBits + 1)'(Places)) place -= (PlaceBits + 1)'(Places);
-    place_at = place[PlaceBits-1:0];
-  endfunction
 
   // (2) looks at the packet at hand
   job_t                              looked;  // job_q after the looks of this cycle
@@ -192,8 +181,14 @@ module grh_scatter #(
   end
 
   // (1) the oldest pieces leave
-  logic [CountBits-1:0] matured, leaving;
+  logic [CountBits-1:0] matured;
+  logic [LaneBits-1:0]  leaving;
   logic [CountBits-1:0] size;
+  logic [SgesPerCycle*PieceBits-1:0] oldest;  // of the pieces in the pipeline
+
+  rxnic_fifo #(.Bits(PieceBits), .Depth(Places), .Pushes(SgesPerCycle), .Pops(SgesPerCycle)) pipeline (
+    .clk_i, .rst_ni, .push_i(found), .words_i(pieces), .pop_i(leaving), .count_o(count), .words_o(oldest)
+  );
 
   if (LatencyCycles == 1) begin : gen_no_delay
     assign matured = CountBits'(found);
@@ -211,14 +206,14 @@ module grh_scatter #(
     leaving = '0;
     for (int unsigned lane = 0; lane < SgesPerCycle; lane++) begin
       out_valid_o[lane] = CountBits'(lane) < mature_q + matured;
-      piece = places_q[place_at(oldest_q, (PlaceBits + 1)'(lane))];
+      piece = oldest[lane*PieceBits+:PieceBits];
       for (int unsigned n = 0; n <= lane; n++) begin
-        if (count_q == CountBits'(lane - n)) piece = pieces[n*PieceBits+:PieceBits];
+        if (count == CountBits'(lane - n)) piece = pieces[n*PieceBits+:PieceBits];
       end
       out_o[lane*PieceBits+:PieceBits] = piece;
-      if (out_valid_o[lane] && out_ready_i[lane]) leaving = CountBits'(lane + 1);
+      if (out_valid_o[lane] && out_ready_i[lane]) leaving = LaneBits'(lane + 1);
     end
-    size = count_q + CountBits'(found) - leaving;
+    size = count + CountBits'(found) - CountBits'(leaving);
   end
 
   // (3) the next packet
@@ -338,7 +333,7 @@ module grh_scatter #(
   assign lists_valid_o = look_again ? job_q.reads_list : take && taken.reads_list;
   assign lists_o = look_again ? {packet_q.wqe_slot, looked.cursor.element} : {in_i.wqe_slot, taken.cursor.element};
 
-  assign quiescent_o = !busy_q && count_q == '0 && beats_q == '0;
+  assign quiescent_o = !busy_q && count == '0 && beats_q == '0;
   assign activity_o = (out_valid_o & ~out_ready_i) != '0                  ? rxnic_link_pkg::ActivityBlocked :
                       rest || take || size != '0 || beats_q != '0 ? rxnic_link_pkg::ActivityBusy
                                                                           : rxnic_link_pkg::ActivityStarved;
@@ -348,8 +343,6 @@ module grh_scatter #(
       busy_q <= 1'b0;
       look_q <= 1'b0;
       beats_q <= '0;
-      oldest_q <= '0;
-      count_q <= '0;
       mature_q <= '0;
       refused_valid_q <= '0;
     end else begin
@@ -360,9 +353,7 @@ module grh_scatter #(
       end else if (beats_q != '0) begin
         beats_q <= beats_q - BeatBits'(1);
       end
-      count_q <= size;
-      mature_q <= mature_q + matured - leaving;
-      oldest_q <= place_at(oldest_q, (PlaceBits + 1)'(leaving));
+      mature_q <= mature_q + matured - CountBits'(leaving);
       if (take && too_long) refused_valid_q[in_i.line[LineBits-1:0]] <= 1'b1;
     end
   end
@@ -372,11 +363,6 @@ module grh_scatter #(
     if (take) packet_q <= packet;
     if (take && too_long) refused_q[in_i.line[LineBits-1:0]] <= refused;  // (R4)
     if (finished && job_q.has_cursor) cursors_q[packet_q.wqe_slot[SlotBits-1:0]] <= looked.cursor;  // (R3)
-    for (int unsigned n = 0; n < SgesPerCycle; n++) begin
-      if (LaneBits'(n) < found) begin
-        places_q[place_at(oldest_q, (PlaceBits + 1)'(count_q) + (PlaceBits + 1)'(n))] <= pieces[n*PieceBits+:PieceBits];
-      end
-    end
   end
 
 endmodule : grh_scatter

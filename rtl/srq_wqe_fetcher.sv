@@ -118,9 +118,9 @@ module srq_wqe_fetcher #(
   localparam int unsigned SlotBits = WqeStoreEntries > 1 ? $clog2(WqeStoreEntries) : 1;
   localparam int unsigned NumberBits = Numbers > 1 ? $clog2(Numbers) : 1;
   localparam int unsigned QpLineBits = ContextLines > 1 ? $clog2(ContextLines) : 1;
-  localparam int unsigned PipeBits = PipelineDepth > 1 ? $clog2(PipelineDepth) : 1;
+  localparam int unsigned PipeCountBits = $clog2(PipelineDepth + 1);
   localparam int unsigned RequestDepth = 2 * QueueMissesInFlight + 2;
-  localparam int unsigned RequestBits = $clog2(RequestDepth);
+  localparam int unsigned RequestCountBits = $clog2(RequestDepth + 1);
   localparam int unsigned Kept = WqeStoreShare * Queues < WqeStoreEntries ? WqeStoreShare * Queues : WqeStoreEntries;
   localparam logic LooksAhead = Queues > PipelineDepth;
   localparam logic CountsCredits = Credits == rxnic_params_pkg::AckCreditsCounted;

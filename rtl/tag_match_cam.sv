@@ -81,8 +81,7 @@ module tag_match_cam #(
   localparam int unsigned BurstCountBits = $clog2(2 * RefillReads + 1);
   localparam int unsigned ReturnBits = MostReturns > 1 ? $clog2(MostReturns) : 1;
   localparam int unsigned ReturnCountBits = $clog2(MostReturns + 1);
-  localparam int unsigned PipeBits = PipelineDepth > 1 ? $clog2(PipelineDepth) : 1;
-  localparam int unsigned PipeCountBits = $clog2(2 * PipelineDepth + 1);
+  localparam int unsigned PipeCountBits = $clog2(PipelineDepth + 1);
   localparam int unsigned PacketBits = rxnic_link_pkg::WqeRequestBits;
   localparam int unsigned EntryBits = tag_match_pkg::EntryBits;
 
@@ -137,7 +136,6 @@ module tag_match_cam #(
   logic [BurstBits-1:0] burst_at;
   logic [2*MaxTags-1:0] row;
   logic [1:0] place_found;
-  logic [PipeBits-1:0] pipe_last;
   logic [47:0] due;
   logic [rxnic_link_pkg::TagContextWriteBits-1:0] context_write;
   logic [rxnic_link_pkg::TagWriteBits-1:0] written;
@@ -173,8 +171,9 @@ module tag_match_cam #(
   logic [10:0]                          leaving_q, leaving_d;
   job_t                                 job_q;
   tag_match_pkg::entry_t                job_entry_q;
-  logic [PipeBits-1:0]                  walk_place_q, walk_place_d, pipe_first_q, pipe_first_d;
-  logic [PipeCountBits-1:0]             pipe_count_q, pipe_count_d;
+  logic [PipeCountBits-1:0]             pipe_count, pipe_count_d;
+  logic                                 walked_q, walked_d;          // the oldest packet's search has ended: ...
+  logic [PacketBits-1:0]                walked_packet_q;             // ... what it has become
   logic [ReturnBits-1:0]                undo_next_q;
 
   // Memories, and what is written at the end of the cycle
@@ -182,19 +181,18 @@ module tag_match_cam #(
   logic [2*MaxTags-1:0]  places_q [Lists];
   logic [EntryBits-1:0]  undo_q [MostReturns];
   logic [ListBits-1:0]   undo_lists_q [MostReturns];
-  logic [PacketBits-1:0] packets_q [PipelineDepth];
-  logic [47:0]           dues_q [PipelineDepth];
   // verilator coverage_on
-  logic                              undo_write, front_write, clear_places, push, result_push;
+  logic                              undo_write, clear_places, push, result_push, walks, leaves_pipe;
   logic [ListBits-1:0]               undo_write_list, clear_list;
   logic [EntryBits-1:0]              undo_write_entry;
   logic [2:0]                        place_writes;
   logic [PlaceWrites*ListBits-1:0]   place_lists;
   logic [PlaceWrites*HandleBits-1:0] place_handles;
   logic [PlaceWrites*2-1:0]          place_values;
-  logic [PipeBits-1:0]               push_place, result_place;
   logic [PacketBits-1:0]             push_packet;
-  logic [47:0]                       push_due, result_due;
+  logic [47:0]                       push_due, result_due, first_due;
+  logic [PacketBits-1:0]             first_packet;  // the oldest one, as it was taken
+  logic                              first_walks;   // its search goes on in the overflow
 
   // What the CAM is asked, of the lists at the beginning of the cycle, and what it answers; what goes in and out.
   logic                  cam_clear, cam_search, cam_put_back, cam_match, cam_youngest;
@@ -253,6 +251,13 @@ module tag_match_cam #(
     .enter_i(enters), .enter_list_i(enter_list), .enter_entry_i(enter_entry)
   );
 
+  // What was decided, until it leaves; of a packet and an operation of one cycle the packet is first.
+  rxnic_fifo #(.Bits(1 + 48 + PacketBits), .Depth(PipelineDepth), .Pushes(2)) pipeline (
+    .clk_i, .rst_ni, .push_i(2'(push) + 2'(result_push)),
+    .words_i({{1'b0, result_due, result}, push ? {walks, push_due, push_packet} : {1'b0, result_due, result}}),
+    .pop_i(leaves_pipe), .count_o(pipe_count), .words_o({first_walks, first_due, first_packet})
+  );
+
   task automatic open_list(input logic [ListBits-1:0] list);
     at = list;
     l = '0;
@@ -270,13 +275,6 @@ module tag_match_cam #(
         found_list = list_used_d[n] && l.srq == srq;
       end
     end
-  endtask
-  // The place of the next packet in the pipeline.
-  task automatic find_pipe_last();
-    logic [PipeCountBits-1:0] n;
-    n = PipeCountBits'(pipe_first_d) + pipe_count_d;
-    if (n >= PipeCountBits'(PipelineDepth)) n = n - PipeCountBits'(PipelineDepth);
-    pipe_last = n[PipeBits-1:0];
   endtask
 
   `include "tag_match_messages.svh"

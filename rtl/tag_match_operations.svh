@@ -84,9 +84,7 @@ task automatic carry_out_operation(input logic ok, input logic adds, input logic
   cam_free_d = now_q + (operation.opcode == rxnic_link_pkg::TagOpcodeSync ? 48'd1 : 48'(AppendCycles));  // (R3)
   if (operation.signaled || !ok) begin  // (R13)
     complete_operation(ok);
-    find_pipe_last();
     result_push = 1'b1;
-    result_place = pipe_last;
     result_due = cam_free_d;
     pipe_count_d = pipe_count_d + PipeCountBits'(1);
   end

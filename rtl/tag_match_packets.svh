@@ -37,7 +37,7 @@ task automatic search();
     job_entry = cam_entry;
     job.tag = packet.tag;
     job.held_from = held_from;
-    walk_place_d = pipe_last;
+    walks = 1'b1;
   end else begin
     if (match_found) begin
       leave_cam(cam_slot, cam_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
@@ -62,7 +62,6 @@ task automatic accept_packet();
   open_list_of(packet.receive_queue);
   find_starts();
   due = now_q + 48'(SearchCycles);
-  find_pipe_last();
   if (found_list) begin
     if (starts) begin
       search();
@@ -80,7 +79,6 @@ task automatic accept_packet();
   end
   push_packet = packet;
   push_due = due;
-  push_place = pipe_last;
   push = 1'b1;
   pipe_count_d = pipe_count_d + PipeCountBits'(1);
 endtask
@@ -88,7 +86,7 @@ endtask
 // The search of the oldest packet goes on in the overflow. (R7)
 task automatic search_on();
   logic goes_on;
-  packet = packets_q[pipe_first_q];
+  packet = first_packet;
   goes_on = 1'b0;
   if (job.has_list) begin
     open_list(job.of_list);
@@ -124,7 +122,7 @@ task automatic search_on();
     worked = 1'b1;
     kept = 1'b1;
     job = '0;
-    front_write = 1'b1;
+    walked_d = 1'b1;
     front_packet = packet;
   end
 endtask

@@ -22,9 +22,8 @@ always_comb begin : step
   leaving_d = leaving_q;
   job = job_q;
   job_entry = job_entry_q;
-  walk_place_d = walk_place_q;
-  pipe_first_d = pipe_first_q;
-  pipe_count_d = pipe_count_q;
+  walked_d = walked_q;
+  pipe_count_d = pipe_count;
   cam_free_d = cam_free_q;
   search_free_d = search_free_q;
   operation_waits_d = operation_waits_q;
@@ -45,14 +44,13 @@ always_comb begin : step
   place_handles = '0;
   place_values = '0;
   push = 1'b0;
-  push_place = '0;
   push_packet = '0;
   push_due = '0;
   result_push = 1'b0;
-  result_place = '0;
   result_due = '0;
-  front_write = 1'b0;
-  front_packet = packets_q[pipe_first_q];
+  walks = 1'b0;
+  leaves_pipe = 1'b0;
+  front_packet = walked_q ? walked_packet_q : first_packet;
   l = '0;
   at = '0;
   burst = '0;
@@ -83,7 +81,6 @@ always_comb begin : step
   burst_at = '0;
   row = '0;
   place_found = '0;
-  pipe_last = '0;
   due = '0;
   context_write = '0;
   written = '0;
@@ -113,12 +110,13 @@ always_comb begin : step
   if (job.kind == tag_match_pkg::JobPutBack) end_put_back();
   else if (returns_d != '0 && now_q >= cam_free_d) put_back();
   // (3) the oldest result walks on, or leaves
-  head_is_ready = pipe_count_q != '0 && dues_q[pipe_first_q] <= now_q;
-  if (head_is_ready && job.kind == tag_match_pkg::JobSearch && walk_place_q == pipe_first_q) search_on();
-  out_valid_o = head_is_ready && !(job.kind == tag_match_pkg::JobSearch && walk_place_q == pipe_first_q);
+  head_is_ready = pipe_count != '0 && first_due <= now_q;
+  if (head_is_ready && first_walks && !walked_q) search_on();
+  out_valid_o = head_is_ready && (!first_walks || walked_d);
   out_o = front_packet;
   if (out_valid_o && out_ready_i) begin
-    pipe_first_d = pipe_first_q == PipeBits'(PipelineDepth - 1) ? '0 : pipe_first_q + PipeBits'(1);
+    leaves_pipe = 1'b1;
+    walked_d = 1'b0;
     pipe_count_d = pipe_count_d - PipeCountBits'(1);
     worked = 1'b1;
   end
@@ -162,7 +160,7 @@ always_comb begin : step
   else if (now_q < cam_free_d || now_q < search_free_d) activity_o = rxnic_link_pkg::ActivityBusy;
 end
 
-assign quiescent_o = pipe_count_q == '0 && now_q >= cam_free_q && now_q >= search_free_q && !at_hand_q &&
+assign quiescent_o = pipe_count == '0 && now_q >= cam_free_q && now_q >= search_free_q && !at_hand_q &&
                      bursts_landed_q == '0 && returns_q == '0 && job_q.kind == tag_match_pkg::JobNone && !dma_valid_o;
 
 always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -190,9 +188,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     leaving_q <= '0;
     job_q <= '0;
     job_entry_q <= '0;
-    walk_place_q <= '0;
-    pipe_first_q <= '0;
-    pipe_count_q <= '0;
+    walked_q <= 1'b0;
     operation_waits_q <= 1'b0;
     undo_next_q <= '0;
   end else begin
@@ -219,9 +215,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     leaving_q <= leaving_d;
     job_q <= job;
     job_entry_q <= job_entry;
-    walk_place_q <= walk_place_d;
-    pipe_first_q <= pipe_first_d;
-    pipe_count_q <= pipe_count_d;
+    walked_q <= walked_d;
     operation_waits_q <= operation_waits_d;
     if (undo_write) undo_next_q <= undo_next_q == ReturnBits'(MostReturns - 1) ? '0 : undo_next_q + ReturnBits'(1);
   end
@@ -240,13 +234,5 @@ always_ff @(posedge clk_i) begin : memories
           place_values[n*2+:2];
     end
   end
-  if (front_write) packets_q[pipe_first_q] <= front_packet;
-  if (push) begin
-    packets_q[push_place] <= push_packet;
-    dues_q[push_place] <= push_due;
-  end
-  if (result_push) begin
-    packets_q[result_place] <= result;
-    dues_q[result_place] <= result_due;
-  end
+  walked_packet_q <= front_packet;
 end

@@ -12,8 +12,10 @@ logic fetched_one, fetch_needed;
 logic [Askers-1:0] lacks_way;                     // that have found no line for their context
 logic deferred;                                   // a read waits for the next cycle, since another one has started
 
-logic [RequestBits-1:0] first_request_q, first_request_d;
-logic [31:0] request_count_q, request_count_d;
+logic [RequestCountBits-1:0] requests_here;
+logic [31:0] request_count, request_count_d;
+logic [56:0] first_request;
+logic request_leaves;
 logic [1:0] request_pushes;
 logic [3*57-1:0] request_pushed;
 logic [56:0] front_request;
@@ -212,8 +214,8 @@ endtask
 
 // (R21) A request leaves, with what it writes.
 task automatic request_context();
-  front_request = request_count_q == '0 ? request_pushed[56:0] : requests_q[first_request_q];
-  request_count_d = request_count_q + 32'(request_pushes);
+  front_request = request_count == '0 ? request_pushed[56:0] : first_request;
+  request_count_d = request_count + 32'(request_pushes);
   context_dma_valid_o = request_count_d != '0;
   context_request = '0;
   context_request.kind = front_request[56] ? rxnic_link_pkg::DmaKindWrite : rxnic_link_pkg::DmaKindRead;
@@ -225,8 +227,6 @@ task automatic request_context();
   get_queue(front_request[LineBits-1:0]);
   if (front_request[31:0] == QueueContexts) q = '0;
   written_back_o = {front_request[31:0], q};
-  if (context_dma_valid_o && context_dma_ready_i) begin
-    request_count_d = request_count_d - 32'd1;
-    first_request_d = first_request_q == RequestBits'(RequestDepth - 1) ? '0 : first_request_q + RequestBits'(1);
-  end
+  request_leaves = context_dma_valid_o && context_dma_ready_i;
+  if (request_leaves) request_count_d = request_count_d - 32'd1;
 endtask

@@ -175,7 +175,7 @@ task automatic destroy();
       closing_d = reads != '0;
       closing_line_d = line_at;
     end
-    if (!closing_d && request_count_q == '0 && request_pushes == '0 && !coming) begin
+    if (!closing_d && request_count == '0 && request_pushes == '0 && !coming) begin
       destroys = 1'b1;
       command_done = 1'b1;
       if (found) begin

@@ -4,9 +4,10 @@
 rxnic_link_pkg::flush_request_t flush_q, flush_d;  // the request at hand, when `flush_asked`
 logic flush_asked_q, flush_asked_d, flush_turn_q, flush_turn_d;
 logic [31:0] flush_queue_q, flush_queue_d;         // NoWq: none
-logic [QpLineBits-1:0] flush_first_q, flush_first_d, flush_last_q, flush_last_d;
-logic [QpLineBits:0] flush_count_q, flush_count_d;
-logic flush_request_taken;
+logic [$clog2(ContextLines+1)-1:0] flushes_here;   // requests that wait
+logic [QpLineBits:0] flush_count, flush_count_d;
+logic [FlushBits-1:0] first_flush;
+logic flush_request_taken, flush_request_leaves;
 logic [LateFlushes*32-1:0] late_flushes_q, late_flushes_d;
 logic [31:0] late_count_q, late_count_d;
 logic will_be_flushed, flush_moves, flush_waits;
@@ -89,7 +90,6 @@ task automatic take_flush_request();
     end
     flush_request_taken = 1'b1;
     flush_count_d = flush_count_d + (QpLineBits + 1)'(1);
-    flush_last_d = flush_last_q == QpLineBits'(ContextLines - 1) ? '0 : flush_last_q + QpLineBits'(1);
     get_pending(flushes_i.receive_queue[NumberBits-1:0]);
     put_pending(1, flushes_i.receive_queue, pending + (QpLineBits + 1)'(1));
     put_open(0, flushes_i.line[QpLineBits-1:0], flush_context_i);
@@ -98,11 +98,11 @@ endtask
 
 task automatic next_flush();
   if (flush_count_d != '0) begin
-    flush_d = flush_count_q == '0 ? flushes_i : flush_requests_q[flush_first_q];
+    flush_d = flush_count == '0 ? flushes_i : first_flush;
     flush_asked_d = 1'b1;
     flush_queue_d = flush_d.receive_queue;
     flush_count_d = flush_count_d - (QpLineBits + 1)'(1);
-    flush_first_d = flush_first_q == QpLineBits'(ContextLines - 1) ? '0 : flush_first_q + QpLineBits'(1);
+    flush_request_leaves = 1'b1;
     get_pending(flush_queue_d[NumberBits-1:0]);
     put_pending(2, flush_queue_d, pending - (QpLineBits + 1)'(1));
   end else if (late_count_d != '0) begin

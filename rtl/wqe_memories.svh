@@ -91,17 +91,12 @@ logic [ContextBits-1:0]       contexts_of_q [QueueContexts];
 logic [ContextVectorBits-1:0] contexts_q [Queues];
 logic [EntryBits-1:0]         entries_q [1 << EntryPlaceBits];
 logic [FlightBits-1:0]        flights_q [ReadsInFlight];
-logic [ContextBits-1:0]       line_q [Queues];             // ring of the contexts that may want a read
 logic [SlotVectorBits-1:0]    slots_q [WqeStoreEntries];
 logic [6:0]                   shares_q [Numbers];          // slots that a queue has of its share
 logic [QpLineBits:0]          pending_q [Numbers];         // requests to flush it that wait
 logic [NumberBits-1:0]        free_numbers_q [Numbers];
 logic [OpenBits-1:0]          open_wqes_q [ContextLines];  // of packets and requests here
 logic [RefusedBits-1:0]       refused_q [ContextLines];
-logic [FlushBits-1:0]         flush_requests_q [ContextLines];
-logic [PacketBits-1:0]        packets_q [PipelineDepth];
-logic [47:0]                  dues_q [PipelineDepth];
-logic [56:0]                  requests_q [RequestDepth];   // for contexts: writes, number, line
 // verilator coverage_on
 
 logic [Steps-1:0] sets_w, records_w, contexts_w, contexts_of_w, asked_w, reads_w;

@@ -6,12 +6,15 @@ rxnic_link_pkg::wqe_request_t p;            // the packet, or the flushed WQE, t
 rxnic_link_pkg::wqe_request_t taken, looked;
 // verilator lint_on UNUSEDSIGNAL
 rxnic_link_pkg::open_wqe_t open_wqe, kept_wqe, taken_wqe;
-logic [PipeBits-1:0] pipe_first_q, pipe_first_d, pipe_last_q, pipe_last_d;
-logic [31:0] pipe_count_q, pipe_count_d;
+logic [PipeCountBits-1:0] packets_here;
+logic [31:0] pipe_count, pipe_count_d;
+logic [PacketBits-1:0] first_packet;
+logic [47:0] first_due;                     // of the oldest packet: when it may leave
 logic [47:0] now_q;
-logic tagged_next_q, tagged_next_d, waiting_q, waiting_d;
+logic waiting_q, waiting_d;
 logic [31:0] places_q, places_d;            // for rendezvous that are free (R19)
-logic takes, from_tagged, head_is_ready, packet_leaves, blocked, lacks_slot, lacks_context, moved;
+logic takes, is_offered, from_tagged, head_is_ready, packet_leaves, blocked, lacks_slot, lacks_context, moved;
+logic leaves_pipe;
 logic needs;                                // the packet needs the context of queue `needed`
 logic [31:0] needed;
 logic [31:0] asks;                          // the queue that it has asked for a WQE of
@@ -61,13 +64,11 @@ endtask
 
 // (4) `in` and `tagged` take turns.
 task automatic accept();
-  from_tagged = tagged_valid_i && (tagged_next_q || !in_valid_i);
-  takes = pipe_count_d != PipelineDepth && (tagged_valid_i || in_valid_i);
+  takes = pipe_count_d != PipelineDepth && is_offered;
   taken = from_tagged ? tagged_i : in_i;
   in_ready_o = takes && !from_tagged;
   tagged_ready_o = takes && from_tagged;
   if (takes) begin
-    tagged_next_d = !from_tagged;
     if (LooksAhead && taken.takes_wqe && taken.outcome == rxnic_link_pkg::OutcomeExecute) begin  // (R3)
       find(taken.queue_);
       if (here) ask(StepAccept);
@@ -78,7 +79,6 @@ task automatic accept();
     if (taken.line != NoLine && !(context_write_valid_o && context_write_o.line == taken.line)) begin
       put_open(2, taken.line[QpLineBits-1:0], from_tagged ? tagged_context_i : context_i);
     end
-    pipe_last_d = pipe_last_q == PipeBits'(PipelineDepth - 1) ? '0 : pipe_last_q + PipeBits'(1);
     pipe_count_d = pipe_count_d + 32'd1;
   end
 endtask
@@ -101,7 +101,7 @@ endtask
 
 // The oldest packet. `packet_leaves`, or else it waits or is `blocked`.
 task automatic serve();
-  p = packets_q[pipe_first_q];
+  p = first_packet;
   asks = LooksAhead && p.takes_wqe && p.outcome == rxnic_link_pkg::OutcomeExecute ? p.queue_ : NoWq;
   packet_leaves = 1'b1;
   if (p.line != NoLine) begin
@@ -119,8 +119,8 @@ task automatic serve();
     end
     forget(Packet);
     packet_found_d = 1'b0;
-    pipe_first_d = pipe_first_q == PipeBits'(PipelineDepth - 1) ? '0 : pipe_first_q + PipeBits'(1);
     pipe_count_d = pipe_count_d - 32'd1;
+    leaves_pipe = 1'b1;
     moved = 1'b1;
     flush_turn_d = 1'b1;
     waiting_d = 1'b0;

@@ -8,9 +8,15 @@ logic [(1<<ContextBits)-1:0] bound_q, bound_d, lined_q, lined_d;  // it serves a
 logic [LinkBits-1:0] newer_q, newer_d, older_q, older_d, free_contexts_q, free_contexts_d;
 logic [15:0] newest_q, newest_d, oldest_q, oldest_d, free_count_q, free_count_d;
 // The line for reads
-logic [15:0] line_first_q, line_first_d, line_size_q, line_size_d;
+logic [$clog2(Queues+1)-1:0] lined_here;
+logic [15:0] line_size, line_size_d;
+logic [ContextBits-1:0] first_in_line;
+logic line_moves;
 logic [3:0] line_pushes;
+// verilator lint_off UNUSEDSIGNAL
 logic [8*16-1:0] line_pushed;
+// verilator lint_on UNUSEDSIGNAL
+logic [8*ContextBits-1:0] line_words;
 logic supply_none, supply_ready;
 logic reaches_limit;
 

@@ -63,10 +63,10 @@ task automatic next_read();
         if (has_context) start_read(1'b1);
       end
     end
-    if (!run_found && (line_size_q != '0 || line_pushes != '0)) begin
-      c = line_size_q != '0 ? line_q[line_first_q[ContextBits-1:0]] : line_pushed[ContextBits-1:0];
-      line_first_d = line_first_q == 16'(Queues - 1) ? '0 : line_first_q + 16'd1;
-      line_size_d = line_size_q - 16'd1;
+    if (!run_found && (line_size != '0 || line_pushes != '0)) begin
+      c = line_size != '0 ? first_in_line : line_pushed[ContextBits-1:0];
+      line_moves = 1'b1;
+      line_size_d = line_size - 16'd1;
       lined_d[c] = 1'b0;
       get_context(c);
       if (bound_d[c]) start_read(1'b0);

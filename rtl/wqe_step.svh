@@ -17,7 +17,6 @@ always_comb begin : begin_cycle_and_step
   packet_found_d = packet_found_q;
   packet_line_d = packet_line_q;
   reading_d = reading_q;
-  first_request_d = first_request_q;
   closing_d = closing_q;
   closing_line_d = closing_line_q;
   epoch_d = epoch_q;
@@ -29,8 +28,7 @@ always_comb begin : begin_cycle_and_step
   oldest_d = oldest_q;
   free_contexts_d = free_contexts_q;
   free_count_d = free_count_q;
-  line_first_d = line_first_q;
-  line_size_d = line_size_q;
+  line_size_d = line_size;
   free_reads_d = free_reads_q;
   free_read_count_d = free_read_count_q;
   slot_used_d = slot_used_q;
@@ -47,15 +45,10 @@ always_comb begin : begin_cycle_and_step
   flush_asked_d = flush_asked_q;
   flush_turn_d = flush_turn_q;
   flush_queue_d = flush_queue_q;
-  flush_first_d = flush_first_q;
-  flush_last_d = flush_last_q;
-  flush_count_d = flush_count_q;
+  flush_count_d = flush_count;
   late_flushes_d = late_flushes_q;
   late_count_d = late_count_q;
-  pipe_first_d = pipe_first_q;
-  pipe_last_d = pipe_last_q;
-  pipe_count_d = pipe_count_q;
-  tagged_next_d = tagged_next_q;
+  pipe_count_d = pipe_count;
   waiting_d = waiting_q;
   places_d = places_q;
   // Nothing is written. Alone: what is written at the place that a signal says (README.md, yosys)
@@ -81,7 +74,7 @@ always_comb begin : begin_cycle_and_step
   entries_as = (WqesPerRead * EntryBits)'(fetched_wqes_i);  // any value
   {flight_w, slot_w, slot_at, slot_as, shares_w, shares_at, shares_as} = '0;
   {pending_w, pending_at, pending_as, open_w, open_at, open_as, refused_w, refused_at, refused_as} = '0;
-  {free_number_w, flush_request_taken} = '0;
+  {free_number_w, flush_request_taken, flush_request_leaves, line_moves} = '0;
   line_pushed = '0;
   {request_pushes, request_pushed, line_pushes} = '0;
   // Nothing happens, and nothing is at hand
@@ -95,7 +88,7 @@ always_comb begin : begin_cycle_and_step
   {run_found, run_count, parsed_valid, parsed_count, parsed_bytes} = '0;
   {supply_none, supply_ready, reaches_limit, read_id, wants_wqe, wanted, slot_free, of_share, share} = '0;
   {command_done, command_waits, rung, will_be_flushed, flush_moves, flush_waits, pending} = '0;
-  {takes, from_tagged, packet_leaves, blocked, lacks_slot, lacks_context, moved, needs, needed, asks} = '0;
+  {takes, packet_leaves, leaves_pipe, blocked, lacks_slot, lacks_context, moved, needs, needed, asks} = '0;
   way = '0;
   other = '0;
   q = '0;
@@ -131,7 +124,7 @@ always_comb begin : begin_cycle_and_step
   if (rendezvous_places_valid_i) places_d = places_d + 32'(rendezvous_places_i.count);
   if (released_valid_i) release_slot(1, released_i.wqe_slot);
   // (3) the oldest packet, or a flushed WQE, leaves
-  head_is_ready = pipe_count_q != '0 && dues_q[pipe_first_q] <= now_q;
+  head_is_ready = pipe_count != '0 && first_due <= now_q;
   if (out_ready_i) begin
     if (flush_turn_q) begin
       flush_one(StepFlush);
@@ -177,16 +170,15 @@ assign context_dma_done_ready_o = 1'b1;
 assign dma_done_ready_o = 1'b1;
 assign rendezvous_places_ready_o = 1'b1;
 assign released_ready_o = 1'b1;
-assign quiescent_o = pipe_count_q == '0 && flush_count_q == '0 && !flush_asked_q && flush_queue_q == NoWq &&
-                     late_count_q == '0 && line_size_q == '0 && request_count_q == '0 && !late_q;
+assign quiescent_o = pipe_count == '0 && flush_count == '0 && !flush_asked_q && flush_queue_q == NoWq &&
+                     late_count_q == '0 && line_size == '0 && request_count == '0 && !late_q;
 
 always_ff @(posedge clk_i or negedge rst_ni) begin : registers
   if (!rst_ni) begin
     now_q <= '0;
     set_used_q <= '0;
     {waits_q, absent_q, yields_q, wait_numbers_q, packet_found_q, packet_line_q, reading_q} <= '0;
-    {first_request_q, request_count_q, closing_q, closing_line_q, epoch_q, bound_q, lined_q} <= '0;
-    {line_first_q, line_size_q} <= '0;
+    {closing_q, closing_line_q, epoch_q, bound_q, lined_q} <= '0;
     newer_q <= '0;
     older_q <= '0;
     newest_q <= NoContext;
@@ -197,10 +189,10 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : registers
     free_read_count_q <= 16'(ReadsInFlight);
     {slot_used_q, in_shares_q, in_pool_q, open_q, made_q, new_q, new_number_q, free_number_count_q} <= '0;
     ahead_q <= DoorbellDepth;
-    {late_q, left_q, flush_q, flush_asked_q, flush_turn_q, flush_first_q, flush_last_q, flush_count_q} <= '0;
+    {late_q, left_q, flush_q, flush_asked_q, flush_turn_q} <= '0;
     flush_queue_q <= NoWq;
     late_flushes_q <= '0;
-    {late_count_q, pipe_first_q, pipe_last_q, pipe_count_q, tagged_next_q, waiting_q} <= '0;
+    {late_count_q, waiting_q} <= '0;
     places_q <= Rendezvous;
     refused_valid_q <= '0;
   end else begin
@@ -213,8 +205,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : registers
     packet_found_q <= packet_found_d;
     packet_line_q <= packet_line_d;
     reading_q <= reading_d;
-    first_request_q <= first_request_d;
-    request_count_q <= request_count_d;
     closing_q <= closing_d;
     closing_line_q <= closing_line_d;
     epoch_q <= epoch_d;
@@ -226,8 +216,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : registers
     oldest_q <= oldest_d;
     free_contexts_q <= free_contexts_d;
     free_count_q <= free_count_d;
-    line_first_q <= line_first_d;
-    line_size_q <= line_size_d;
     free_reads_q <= free_reads_d;
     free_read_count_q <= free_read_count_d;
     slot_used_q <= slot_used_d;
@@ -245,15 +233,8 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : registers
     flush_asked_q <= flush_asked_d;
     flush_turn_q <= flush_turn_d;
     flush_queue_q <= flush_queue_d;
-    flush_first_q <= flush_first_d;
-    flush_last_q <= flush_last_d;
-    flush_count_q <= flush_count_d;
     late_flushes_q <= late_flushes_d;
     late_count_q <= late_count_d;
-    pipe_first_q <= pipe_first_d;
-    pipe_last_q <= pipe_last_d;
-    pipe_count_q <= pipe_count_d;
-    tagged_next_q <= tagged_next_d;
     waiting_q <= waiting_d;
     places_q <= places_d;
     if (refused_w[0]) refused_valid_q[refused_at[QpLineBits-1:0]] <= 1'b1;
@@ -261,11 +242,34 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : registers
   end
 end
 
-// The place of number `behind` of a ring that is full with `size`.
-function automatic logic [31:0] ring_place(input logic [31:0] first, input logic [31:0] behind,
-                                           input logic [31:0] size);
-  ring_place = first + behind >= size ? first + behind - size : first + behind;
-endfunction
+// What waits in the order in which it came.
+rxnic_arbiter #(.Requests(2)) turn (
+  .clk_i, .rst_ni, .requests_i({tagged_valid_i, in_valid_i}), .take_i(takes), .valid_o(is_offered),
+  .index_o(from_tagged)
+);
+rxnic_fifo #(.Bits(PacketBits + 48), .Depth(PipelineDepth)) packets (
+  .clk_i, .rst_ni, .push_i(takes), .words_i({taken, now_q + 48'(HitCycles)}), .pop_i(leaves_pipe),
+  .count_o(packets_here), .words_o({first_packet, first_due})
+);
+rxnic_fifo #(.Bits(ContextBits), .Depth(Queues), .Pushes(8)) line (  // contexts that may want a read
+  .clk_i, .rst_ni, .push_i(line_pushes), .words_i(line_words), .pop_i(line_moves), .count_o(lined_here),
+  .words_o(first_in_line)
+);
+rxnic_fifo #(.Bits(57), .Depth(RequestDepth), .Pushes(3)) requests (  // for contexts: writes, number, line
+  .clk_i, .rst_ni, .push_i(request_pushes), .words_i(request_pushed), .pop_i(request_leaves), .count_o(requests_here),
+  .words_o(first_request)
+);
+rxnic_fifo #(.Bits(FlushBits), .Depth(ContextLines)) flush_requests (
+  .clk_i, .rst_ni, .push_i(flush_request_taken), .words_i(flushes_i), .pop_i(flush_request_leaves),
+  .count_o(flushes_here), .words_o(first_flush)
+);
+assign pipe_count = 32'(packets_here);
+assign line_size = 16'(lined_here);
+assign request_count = 32'(requests_here);
+assign flush_count = (QpLineBits + 1)'(flushes_here);
+for (genvar n = 0; n < 8; n++) begin : gen_line_words
+  assign line_words[n*ContextBits+:ContextBits] = line_pushed[n*16+:ContextBits];
+end
 
 for (genvar n = 0; n < WqesPerRead; n++) begin : write_entries
   always_ff @(posedge clk_i) begin
@@ -292,17 +296,7 @@ always_ff @(posedge clk_i) begin : memories
     end
   end
   if (flight_w) flights_q[read_id] <= flight;
-  for (int unsigned n = 0; n < 8; n++) begin
-    if (32'(n) < 32'(line_pushes)) begin
-      line_q[ContextBits'(ring_place(32'(line_first_q), 32'(line_size_q) + 32'(n), Queues))] <=
-          line_pushed[n*16+:ContextBits];
-    end
-  end
   for (int unsigned n = 0; n < 3; n++) begin
-    if (32'(n) < 32'(request_pushes)) begin
-      requests_q[RequestBits'(ring_place(32'(first_request_q), request_count_q + 32'(n), RequestDepth))] <=
-          request_pushed[n*57+:57];
-    end
     if (shares_w[n]) shares_q[shares_at[n*NumberBits+:NumberBits]] <= shares_as[n*7+:7];
     if (pending_w[n]) pending_q[pending_at[n*NumberBits+:NumberBits]] <= pending_as[n*(QpLineBits+1)+:QpLineBits+1];
     if (open_w[n]) open_wqes_q[open_at[n*QpLineBits+:QpLineBits]] <= open_as[n*OpenBits+:OpenBits];
@@ -311,10 +305,5 @@ always_ff @(posedge clk_i) begin : memories
   if (free_number_w) free_numbers_q[free_number_count_q[NumberBits-1:0]] <= commands_i.queue_[NumberBits-1:0];
   for (int unsigned n = 0; n < 2; n++) begin
     if (refused_w[n]) refused_q[refused_at[n*QpLineBits+:QpLineBits]] <= refused_as[n*RefusedBits+:RefusedBits];
-  end
-  if (flush_request_taken) flush_requests_q[flush_last_q] <= flushes_i;
-  if (takes) begin
-    packets_q[pipe_last_q] <= taken;
-    dues_q[pipe_last_q] <= now_q + 48'(HitCycles);
   end
 end

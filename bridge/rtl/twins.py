@@ -6,6 +6,7 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
+LIB = RTL / "lib"
 PARAMS = HERE.parents[1] / "model" / "params" / "params.toml"
 
 
@@ -14,12 +15,15 @@ def blocks():
 
 
 def files(block):
-    """What a module is written in, of rtl/: its file, and those that it includes or has modules of."""
-    module = RTL / f"{block}.sv"
-    text = module.read_text("utf-8")
-    named = re.findall(r'^ *`include "(\w+[.]svh)"', text, re.M)
-    named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) #\(", text, re.M)]
-    return [module, *(RTL / name for name in named if (RTL / name).is_file())]
+    """What a module is written in, of rtl/: its file, and those that it includes or has modules of, and so on."""
+    found = [RTL / f"{block}.sv"]
+    for file in found:  # which grows meanwhile
+        text = file.read_text("utf-8")
+        named = re.findall(r'^ *`include "(\w+[.]svh)"', text, re.M)
+        named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) #\(", text, re.M)]
+        there = [folder / name for name in named for folder in (RTL, LIB) if (folder / name).is_file()]
+        found += [path for path in dict.fromkeys(there) if path not in found]
+    return found
 
 
 def packages():

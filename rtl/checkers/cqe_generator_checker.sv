@@ -268,7 +268,7 @@ bind cqe_generator cqe_generator_checker #(
 ) checker_i (
   .write_count (32'(write_count_q)),
   .event_count (32'(event_count_q)),
-  .pipe_count  (32'(pipe_count_q)),
+  .pipe_count  (32'(pipe_count)),
   .queue_count (32'(queue_count_q)),
   .lanes       (written_valid_o[0]),
   .squashes    (refuses_6),

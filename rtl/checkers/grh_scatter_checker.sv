@@ -30,7 +30,7 @@ module grh_scatter_checker #(
   input logic                                                  too_long,
   input logic                                                  forward,
   input logic                               [32:0]             total,
-  input logic                               [CountBits-1:0]    count_q,
+  input logic                               [CountBits-1:0]    count,
   input logic                               [CountBits-1:0]    found
 );
 
@@ -135,8 +135,8 @@ module grh_scatter_checker #(
   `RXNIC_ASSERT(r4_refusal, refusals_valid_o |-> refusal_of_packet)
   `RXNIC_ASSERT(r4_refused_is_not_refused_again, take && refuse |-> !too_long)
   // R5
-  `RXNIC_ASSERT(r5_places, 32'(count_q) <= Places)
-  `RXNIC_ASSERT(r5_look_has_room, look_q |-> 32'(count_q) < Stages)
+  `RXNIC_ASSERT(r5_places, 32'(count) <= Places)
+  `RXNIC_ASSERT(r5_look_has_room, look_q |-> 32'(count) < Stages)
   // R6
   `RXNIC_ASSERT_NEXT(r6_read_is_looked_at, lists_valid_o, look_q)
   `RXNIC_ASSERT(r6_element_of_a_list, lists_valid_o |-> element < 6'd32)
@@ -188,7 +188,7 @@ module grh_scatter_checker #(
   `RXNIC_COVER(r4_squashed, take && refuse)
   `RXNIC_COVER(r5_look_waits, rest && !room_for_looks)
   `RXNIC_COVER(r5_packet_waits, in_valid_i && !rest && !room_for_looks)
-  `RXNIC_COVER(r5_full, 32'(count_q) == Places)
+  `RXNIC_COVER(r5_full, 32'(count) == Places)
   `RXNIC_COVER(blocked, out_valid_o[0] && !out_ready_i[0])
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
   `RXNIC_COVER(activity_blocked, activity_o == rxnic_link_pkg::ActivityBlocked)

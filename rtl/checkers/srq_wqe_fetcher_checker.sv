@@ -51,16 +51,16 @@ module srq_wqe_fetcher_checker #(
   input logic                              commands_ready_o,
   input logic                              command_replies_ready_i,
   // Of its state and its steps
-  input logic [31:0]                       pipe_count_q,
+  input logic [31:0]                       pipe_count,
   input logic [31:0]                       bound_count,
   input logic [15:0]                       free_count_q,
   input logic [15:0]                       free_read_count_q,
-  input logic [15:0]                       line_size_q,
+  input logic [15:0]                       line_size,
   input logic [31:0]                       in_shares_q,
   input logic [31:0]                       in_pool_q,
   input logic [31:0]                       open_q,
   input logic [31:0]                       reading_q,
-  input logic [31:0]                       request_count_q,
+  input logic [31:0]                       request_count,
   input logic [31:0]                       late_count_q,
   input logic                              head_is_ready,
   input logic                              flushed,
@@ -149,13 +149,13 @@ module srq_wqe_fetcher_checker #(
 
   // R1
   `RXNIC_ASSERT(r1_one_is_taken, !((in_valid_i && in_ready_o) && (tagged_valid_i && tagged_ready_o)))
-  `RXNIC_ASSERT(r1_pipeline, pipe_count_q <= PipelineDepth)
+  `RXNIC_ASSERT(r1_pipeline, pipe_count <= PipelineDepth)
   `RXNIC_ASSERT(r1_moves_with_room, out_valid_o |-> out_ready_i)
   // R3, core/receive_queue/work_queue_table.h R2, R3
   `RXNIC_ASSERT(r3_contexts, bound_count + 32'(free_count_q) == Queues)
   `RXNIC_ASSERT(r3_guess, guess_fails |-> dma_done_valid_i && SequentialPrefetch != 0)
   `RXNIC_ASSERT(r3_taken_when_there_is_no_other, takes_context |-> 32'(free_count_q) < 32'd4)
-  `RXNIC_ASSERT(r3_line, 32'(line_size_q) <= Queues)
+  `RXNIC_ASSERT(r3_line, 32'(line_size) <= Queues)
   `RXNIC_ASSERT(r3_reads, 32'(free_read_count_q) <= ReadsInFlight)
   `RXNIC_ASSERT(r3_run, run_found |-> run_count != '0 && 32'(run_count) <= WqesPerRead)
   // R9
@@ -173,7 +173,7 @@ module srq_wqe_fetcher_checker #(
   // R14
   `RXNIC_ASSERT(r14_reads, reading_q <= QueueMissesInFlight)
   `RXNIC_ASSERT(r14_one_read, evicts || reads_ahead |-> started)
-  `RXNIC_ASSERT(r14_requests, request_count_q < RequestDepth)
+  `RXNIC_ASSERT(r14_requests, request_count < RequestDepth)
   // R20
   `RXNIC_ASSERT(r20_written_when_it_leaves, context_write_valid_o |-> leaves)
   // R21
@@ -181,14 +181,14 @@ module srq_wqe_fetcher_checker #(
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o && !flushes_valid_i && !doorbells_valid_i |-> !out_valid_o)
 
   `RXNIC_COVER(r1_blocked, head_is_ready && !out_ready_i)
-  `RXNIC_COVER(r1_full, pipe_count_q == PipelineDepth && in_valid_i)
+  `RXNIC_COVER(r1_full, pipe_count == PipelineDepth && in_valid_i)
   `RXNIC_COVER(r1_turns, takes && from_tagged && in_valid_i)
   `RXNIC_COVER(r1_tagged_waits, takes && !from_tagged && tagged_valid_i)
   `RXNIC_COVER(r2_doorbell_with_a_packet, rung && takes_front)
   `RXNIC_COVER(r2_wqe_comes_and_leaves, dma_done_valid_i && takes_front && waiting_q)
   `RXNIC_COVER(r3_waits, wants_wqe)
   `RXNIC_COVER(r3_all_reads, free_read_count_q == '0)
-  `RXNIC_COVER(r3_read_waits, dma_valid_o && line_size_q != '0)
+  `RXNIC_COVER(r3_read_waits, dma_valid_o && line_size != '0)
   `RXNIC_COVER(r3_several_in_a_read, run_found && run_count > 7'd1)
   `RXNIC_COVER(r3_unreadable, unreadable)
   `RXNIC_COVER(r4_no_wqe, refuses && !store_full && !no_place)

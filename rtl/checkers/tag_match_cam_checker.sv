@@ -170,7 +170,7 @@ bind tag_match_cam tag_match_cam_checker #(
   .RefillReads  (RefillReads)
 ) checker_i (
   .valid_q      (array.valid_q),
-  .pipe_count   (32'(pipe_count_q)),
+  .pipe_count   (32'(pipe_count)),
   .returns      (32'(returns_q)),
   .bursts_used  (32'(bursts_used_q)),
   .bursts_landed(32'(bursts_landed_q)),

@@ -70,7 +70,7 @@ def grh_scatter(bench):
         shown = bench.rxnic("params", "--memory", "--json", *settings, "--set", f"grh_scatter.sges_per_cycle={count}")
         model = {m["name"]: m for m in json.loads(shown.stdout)["memories"] if m["block"] == BLOCK}
         rtl = result["rtl_memories"]
-        for ours, models in (("cursors_q", "cursors"), ("places_q", "pipeline")):
+        for ours, models in (("cursors_q", "cursors"), ("pipeline.words_q", "pipeline")):
             found = (rtl[ours]["entries"], rtl[ours]["entry_bits"])
             bench.expect_equal(found, (model[models]["entries"], model[models]["entry_bits"]), ours)
         bench.expect_equal(rtl["cursors_q"]["entries"], entries, "cursors_q")
@@ -121,8 +121,9 @@ def mistakes(bench):
     need_yosys()
     for folder in ("model/params", "model/types"):
         shutil.copytree(e2e.ROOT / folder, bench.folder / folder)
-    for folder in ("rtl", "scripts"):
-        (bench.folder / folder).mkdir()
+    for folder in ("rtl", "scripts", "bridge/rtl"):
+        (bench.folder / folder).mkdir(parents=True)
+    shutil.copy(e2e.ROOT / "bridge" / "rtl" / "twins.py", bench.folder / "bridge" / "rtl")
     shutil.copy(e2e.ROOT / "rtl" / "rxnic_pkg.sv", bench.folder / "rtl")
     script = shutil.copy(e2e.ROOT / "scripts" / "area", bench.folder / "scripts")
     lanes = "logic [Lanes*rxnic_link_pkg::DataSegmentBits-1:0] words_i"

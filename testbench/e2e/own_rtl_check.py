@@ -246,7 +246,7 @@ def trace(bench):
         # A cycle is at an even time, before its clock rises.
         cycles = [time for time in vcd.times if time % 2 == 0]
         taken = [time for time in cycles if vcd.at(f"{inside}in_valid_i", time) & vcd.at(f"{inside}in_ready_o", time)]
-        counts.append((len(cycles), len(taken), vcd.at(f"{inside}count_q", cycles[-1])))
+        counts.append((len(cycles), len(taken), vcd.at(f"{inside}count", cycles[-1])))
         bench.expect(len(taken) > report["packets"]["seen"] / 2, f"{kind}: only {len(taken)} packets were taken")
         if kind == "fst":  # a struct is a vector in VCD
             absent = [name for name in named if re.sub(r"\[.*", "", name) not in vcd.kinds]

@@ -20,6 +20,7 @@ import rules_covered
 SKIPPED = 77
 TOP_LEVEL = {"model", "rtl", "bridge", "testbench", "traces", "scripts", "CMakeLists.txt", "CMakePresets.json",
              "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
+LIB_TEST = "testbench/cosim/rtl_lib_tb.sv"  # of rtl/lib
 # What a floor may include besides itself and what those include in turn; the longest prefix of a path is its floor.
 FLOORS = {
     "model/params": [],
@@ -178,9 +179,13 @@ def check_blocks(tree):
             continue
         stem = pathlib.PurePath(name).stem
         block = stem.removesuffix("_checker") if name.startswith("rtl/checkers/") else stem
-        if block not in stems and any(re.search(rf"^ *{stem} #\(", tree.text(f"rtl/{other}.sv"), re.M)
-                                      for other in stems if f"rtl/{other}.sv" in tree.files):
-            continue  # a part of a block
+        if name.startswith("rtl/lib/"):
+            if LIB_TEST not in tree.files or f" {stem} #(" not in tree.text(LIB_TEST):
+                yield f"{name}: {LIB_TEST} does not try it"
+            continue
+        if block not in stems and any(re.search(rf"^ *{stem} #\(", tree.text(other), re.M)
+                                      for other in tree.named(".sv", ".svh", under="rtl/") if other != name):
+            continue  # a part of a block, or of such a part
         if block not in stems:
             yield f"{name}: there is no block of that stem"
             continue

@@ -179,6 +179,18 @@ class CheckStyle(unittest.TestCase):
         self.write("rtl/cam.sv", LICENCE + "  array #(\n")
         self.assertEqual(self.offences("blocks"), [])
 
+    def test_part_of_a_part_of_a_block(self):
+        self.write("rtl/cam.sv", LICENCE + "  array #(\n")
+        self.write("rtl/array.sv", LICENCE + "  row #(\n")
+        self.write("rtl/row.sv", LICENCE)
+        self.assertEqual(self.offences("blocks"), [])
+
+    def test_rtl_library_without_a_test(self):
+        self.write("rtl/lib/fifo.sv", LICENCE)
+        self.assert_one("blocks", "rtl/lib/fifo.sv", "does not try it")
+        self.write("testbench/cosim/rtl_lib_tb.sv", LICENCE + "  fifo #(.Depth(1)) dut (\n")
+        self.assertEqual(self.offences("blocks"), [])
+
     def test_checker_without_its_rtl(self):
         (self.root / "rtl/cam.sv").unlink()
         self.assert_one("blocks", "no rtl/cam.sv")

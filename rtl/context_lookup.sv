@@ -2,9 +2,6 @@
 // One asker's look at the set of its context, in a cache of contexts: model/core/memory/context_cache.h (C) and
 // context_waits.h (W). The cache is a memory of sets; the owner reads the set, and writes it back as it was looked up
 // or used. No state in here.
-`ifndef RXNIC_CONTEXT_LOOKUP
-`define RXNIC_CONTEXT_LOOKUP
-
 module context_lookup #(
   parameter int unsigned Ways    = 1,
   parameter int unsigned AgeBits = 1,
@@ -41,11 +38,12 @@ module context_lookup #(
   } way_t;
 
   // verilator lint_off UNUSEDSIGNAL
-  way_t looked, placed, used, older, turned;
+  way_t looked, victim, placed, used;
   // verilator lint_on UNUSEDSIGNAL
-  logic has_victim, needed, writes_back;
-  logic [AgeBits-1:0] here_way, place, victim_age, here_age;
-  logic [23:0] victim;
+  logic has_victim, needed;
+  logic [AgeBits-1:0] here_way, victim_way;
+  logic [Ways-1:0] evictable;
+  logic [Ways*AgeBits-1:0] ages, fetched_ages, used_ages;
 
   always_comb begin : find
     here_o = 1'b0;
@@ -53,12 +51,6 @@ module context_lookup #(
     free_o = 1'b0;
     free_way_o = '0;
     here_way = '0;
-    here_age = '0;
-    has_victim = 1'b0;
-    place = '0;
-    victim_age = '0;
-    victim = '0;
-    writes_back = 1'b0;
     for (int unsigned n = Ways; n > 0; n--) begin
       looked = set_i[(n-1)*WayBits+:WayBits];
       if (looked.state == context_cache_pkg::LineEmpty) begin
@@ -68,32 +60,36 @@ module context_lookup #(
         here_o = looked.state == context_cache_pkg::LineHere;
         coming_o = looked.state == context_cache_pkg::LineReading;
         here_way = AgeBits'(n - 1);
-        here_age = looked.age;
       end
       needed = 1'b0;
       for (int unsigned a = 0; a < Askers; a++) begin
         if (held_i[a] && held_numbers_i[a*24+:24] == looked.number) needed = 1'b1;
       end
-      if (looked.state == context_cache_pkg::LineHere && !(ahead_i && looked.ahead) && !kept_i[n-1] && !needed &&
-          (!has_victim || looked.age > victim_age)) begin
-        has_victim = 1'b1;
-        place = AgeBits'(n - 1);
-        victim_age = looked.age;
-        victim = looked.number;
-        writes_back = looked.dirty;
-      end
+      ages[(n-1)*AgeBits+:AgeBits] = looked.age;
+      evictable[n-1] = looked.state == context_cache_pkg::LineHere && !(ahead_i && looked.ahead) &&
+                       !kept_i[n-1] && !needed;
     end
   end
+  always_comb begin : evict
+    victim = '0;
+    for (int unsigned n = 0; n < Ways; n++) if (AgeBits'(n) == victim_way) victim = set_i[n*WayBits+:WayBits];
+  end
   assign fetches_o = !here_o && !coming_o && !absent_i && may_read_i && (free_o || has_victim);
-  assign write_back_o = fetches_o && !free_o && writes_back;
-  assign evicted_o = victim;
-  assign way_o = !fetches_o ? here_way : free_o ? free_way_o : place;
+  assign write_back_o = fetches_o && !free_o && victim.dirty;
+  assign evicted_o = victim.number;
+  assign way_o = !fetches_o ? here_way : free_o ? free_way_o : victim_way;
+
+  rxnic_lru_set #(.Ways(Ways), .AgeBits(AgeBits)) order_of_fetch (
+    .ages_i(ages), .among_i(evictable), .valid_o(has_victim), .oldest_o(victim_way), .used_i(way_o),
+    .ages_o(fetched_ages)
+  );
+  // verilator lint_off PINCONNECTEMPTY
+  rxnic_lru_set #(.Ways(Ways), .AgeBits(AgeBits)) order_of_use (
+    .ages_i(ages), .among_i('0), .valid_o(), .oldest_o(), .used_i(here_way), .ages_o(used_ages)
+  );
+  // verilator lint_on PINCONNECTEMPTY
 
   always_comb begin : replace
-    older = '0;
-    for (int unsigned n = 0; n < Ways; n++) begin
-      if (AgeBits'(n) == way_o) older = set_i[n*WayBits+:WayBits];
-    end
     for (int unsigned n = 0; n < Ways; n++) begin
       placed = set_i[n*WayBits+:WayBits];
       if (AgeBits'(n) == way_o) begin
@@ -101,29 +97,22 @@ module context_lookup #(
         placed.number = number_i;
         placed.dirty = 1'b0;
         placed.ahead = ahead_i;
-        placed.age = '0;
-      end else if (placed.age < older.age) begin
-        placed.age = placed.age + AgeBits'(1);
       end
+      placed.age = fetched_ages[n*AgeBits+:AgeBits];
       fetched_set_o[n*WayBits+:WayBits] = placed;
     end
   end
 
   always_comb begin : use_it
     for (int unsigned n = 0; n < Ways; n++) begin
-      turned = set_i[n*WayBits+:WayBits];
-      used = turned;
+      used = set_i[n*WayBits+:WayBits];
       if (AgeBits'(n) == here_way) begin
-        used.age = '0;
         used.ahead = 1'b0;
-        used.dirty = turned.dirty || dirty_i;
-      end else if (turned.age < here_age) begin
-        used.age = turned.age + AgeBits'(1);
+        used.dirty = used.dirty || dirty_i;
       end
+      used.age = used_ages[n*AgeBits+:AgeBits];
       used_set_o[n*WayBits+:WayBits] = used;
     end
   end
 
 endmodule : context_lookup
-
-`endif
