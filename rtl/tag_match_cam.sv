@@ -20,6 +20,7 @@ module tag_match_cam #(
   parameter int unsigned UnexpectedStatus       = rxnic_params_pkg::TagMatchCamUnexpectedStatus,
   parameter int unsigned PipelineDepth          = rxnic_params_pkg::TagMatchCamPipelineDepth,
   parameter int unsigned DmaDepth               = rxnic_params_pkg::DmaEngineQueueDepth,
+  parameter int unsigned TagStore               = tag_match_pkg::StoreSerial,  // what tag_store is made of
   parameter int unsigned MostReturns =
       PipelineDepth + rxnic_params_pkg::TagMatchCamQueueDepth +
       rxnic_params_pkg::SrqWqeFetcherPipelineDepth + rxnic_params_pkg::NicNoticeDepth
@@ -73,7 +74,6 @@ module tag_match_cam #(
   localparam int unsigned PlaceWrites = 4;
   localparam int unsigned SlotNumberBits = tag_match_pkg::SlotBits;
   localparam int unsigned PositionBits = tag_match_pkg::PositionBits;
-  localparam int unsigned SlotBits = Entries > 1 ? $clog2(Entries) : 1;
   localparam int unsigned ListBits = Lists > 1 ? $clog2(Lists) : 1;
   localparam int unsigned ListCountBits = $clog2(Lists + 1);
   localparam int unsigned HandleBits = MaxTags > 1 ? $clog2(MaxTags) : 1;
@@ -106,8 +106,7 @@ module tag_match_cam #(
     logic                    decided;
     logic                    reads;
     logic                    taken;      // its entry was found in the overflow, or taken from the CAM
-    logic                    has_match;  // search: in the CAM, in `slot`
-    logic [SlotBits-1:0]     slot;
+    logic                    has_match;  // search: in the CAM
     logic [63:0]             tag;
     logic [63:0]             held_from;
     logic [PositionBits-1:0] position;
@@ -195,20 +194,34 @@ module tag_match_cam #(
   logic                              first_walks;   // its search goes on in the overflow
 
   // What the CAM is asked, of the lists at the beginning of the cycle, and what it answers; what goes in and out.
-  logic                  cam_clear, cam_search, cam_put_back, cam_match, cam_youngest;
+  logic                  cam_ready, cam_clear, cam_search, cam_searched, cam_found, cam_match;
+  logic                  cam_put_back, cam_answered, cam_youngest;
   logic [ListBits-1:0]   cam_clear_list, search_list, youngest_list;
   logic [63:0]           search_before;
-  logic [SlotBits-1:0]   cam_slot, youngest_slot;
   tag_match_pkg::entry_t cam_entry, youngest_entry;
-  logic [31:0]           cam_cycles;
+  logic [31:0]           found_cycles, cam_cycles;
   logic                  enters, leaves, removes;
-  logic [ListBits-1:0]   enter_list, remove_list;
-  logic [SlotBits-1:0]   leave_slot;
+  logic [ListBits-1:0]   enter_list, leave_list, remove_list;
+  logic [HandleBits-1:0] leave_handle;
   logic [EntryBits-1:0]  enter_entry;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [Entries-1:0]    cam_places;  // that hold an entry, for the checker
+  // verilator lint_on UNUSEDSIGNAL
 
   // verilator lint_off UNUSEDSIGNAL
   tag_match_pkg::list_t asked;
   // verilator lint_on UNUSEDSIGNAL
+
+  // What is searched for in the CAM: the first packet of a message (R1).
+  logic searches;
+  assign searches = in_i.role == rxnic_link_pkg::PacketRoleReceived &&
+                    in_i.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_send(in_i.opcode) &&
+                    in_i.takes_wqe && (in_i.tmh_opcode == tag_match_pkg::TmhEager ||
+                                       (in_i.tmh_opcode == tag_match_pkg::TmhRendezvous && in_i.rendezvous));
+  assign lists_ready_o = list_done_ready_i && cam_ready;
+  // Entries of a list that goes in this cycle do not match.
+  assign cam_match = cam_found && !(cam_clear && cam_clear_list == search_list);
+  assign cam_cycles = cam_clear && cam_clear_list == search_list ? '0 : found_cycles;
 
   always_comb begin : ask
     asked = '0;
@@ -222,11 +235,11 @@ module tag_match_cam #(
     for (int unsigned n = 0; n < Lists; n++) begin
       asked = lists_q[n*ListVectorBits+:ListVectorBits];
       if (list_used_q[n]) begin
-        if (lists_valid_i && list_done_ready_i && asked.srq == lists_i.queue_) begin
+        if (lists_valid_i && lists_ready_o && asked.srq == lists_i.queue_) begin
           cam_clear = 1'b1;
           cam_clear_list = ListBits'(n);
         end
-        if (in_valid_i && asked.srq == in_i.receive_queue) begin
+        if (in_valid_i && searches && asked.srq == in_i.receive_queue) begin
           cam_search = 1'b1;
           search_list = ListBits'(n);
           search_before = asked.unexpected == asked.acknowledged ? '1 : asked.phase_began;
@@ -236,19 +249,21 @@ module tag_match_cam #(
     end
   end
 
-  tag_match_array #(
+  tag_store #(
     .Entries(Entries), .Lists(Lists), .MaxTags(MaxTags),
-    .Hashed(Organisation == rxnic_params_pkg::TagOrganisationHashed), .WildcardsPerCycle(WildcardsPerCycle)
-  ) array (
-    .clk_i, .rst_ni,
+    .Hashed(Organisation == rxnic_params_pkg::TagOrganisationHashed), .WildcardsPerCycle(WildcardsPerCycle),
+    .Store(TagStore)
+  ) store (
+    .clk_i, .rst_ni, .ready_o(cam_ready),
+    .search_valid_i(cam_search), .search_ready_o(cam_searched), .search_list_i(search_list),
+    .search_tag_i(in_i.tag), .search_before_i(search_before),
+    .found_o(cam_found), .found_entry_o(cam_entry), .found_cycles_o(found_cycles),
+    .youngest_valid_i(cam_put_back), .youngest_ready_o(cam_answered), .youngest_list_i(youngest_list),
+    .youngest_o(cam_youngest), .youngest_entry_o(youngest_entry),
     .clear_i(cam_clear), .clear_list_i(cam_clear_list),
-    .search_i(cam_search), .search_list_i(search_list), .search_tag_i(in_i.tag), .search_before_i(search_before),
-    .match_o(cam_match), .match_slot_o(cam_slot), .match_entry_o(cam_entry), .match_cycles_o(cam_cycles),
-    .youngest_i(cam_put_back), .youngest_list_i(youngest_list),
-    .youngest_o(cam_youngest), .youngest_slot_o(youngest_slot), .youngest_entry_o(youngest_entry),
-    .leave_i(leaves), .leave_slot_i(leave_slot),
-    .remove_i(removes), .remove_list_i(remove_list), .remove_handle_i(operations_i.entry.handle[HandleBits-1:0]),
-    .enter_i(enters), .enter_list_i(enter_list), .enter_entry_i(enter_entry)
+    .delete_i({removes, leaves}), .delete_lists_i({remove_list, leave_list}),
+    .delete_handles_i({operations_i.entry.handle[HandleBits-1:0], leave_handle}),
+    .insert_i(enters), .insert_list_i(enter_list), .insert_entry_i(enter_entry), .places_o(cam_places)
   );
 
   // What was decided, until it leaves; of a packet and an operation of one cycle the packet is first.

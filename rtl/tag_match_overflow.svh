@@ -297,7 +297,7 @@ task automatic put_back();
         place_tag(remembered.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
       end else begin
         write_entry(youngest_entry, l.head[SlotNumberBits-1:0]);
-        leave_cam(youngest_slot, youngest_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
+        leave_cam(youngest_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
         enter_overflow(youngest_entry.sequence_);
         enter_cam(remembered, remembered.handle[HandleBits-1:0]);
         cam_free_d = now_q + 48'(AppendCycles);

@@ -33,14 +33,13 @@ task automatic search();
     job.has_list = 1'b1;
     job.of_list = at;
     job.has_match = match_found;
-    job.slot = cam_slot;
     job_entry = cam_entry;
     job.tag = packet.tag;
     job.held_from = held_from;
     walks = 1'b1;
   end else begin
     if (match_found) begin
-      leave_cam(cam_slot, cam_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
+      leave_cam(cam_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
       remember(cam_entry);
       match(cam_entry.handle, cam_entry.buffer);
     end else begin
@@ -105,7 +104,7 @@ task automatic search_on();
       end
       if (!goes_on) begin
         if (!job.taken && job.has_match) begin
-          leave_cam(job.slot, job_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
+          leave_cam(job_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
           remember(job_entry);
           job.taken = 1'b1;
         end

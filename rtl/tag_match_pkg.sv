@@ -58,6 +58,10 @@ package tag_match_pkg;
   } entry_t;
   localparam int unsigned EntryBits = 352;
 
+  // What tag_store is made of.
+  localparam int unsigned StoreSerial = 0;  // tag_store_serial
+  localparam int unsigned StoreAges = 1;    // tag_store_age
+
   typedef enum logic [1:0] {JobNone, JobSearch, JobRemove, JobPutBack} job_kind_e;
   typedef enum logic [1:0] {BurstRefill, BurstJob, BurstCompaction} burst_kind_e;
 

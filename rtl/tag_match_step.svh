@@ -31,7 +31,8 @@ always_comb begin : step
   enter_list = '0;
   enter_entry = '0;
   leaves = 1'b0;
-  leave_slot = '0;
+  leave_list = '0;
+  leave_handle = '0;
   removes = 1'b0;
   remove_list = '0;
   undo_write = 1'b0;
@@ -92,8 +93,7 @@ always_comb begin : step
   operations_ready_o = 1'b0;
 
   // (1) a command; a returned match or unexpected message
-  lists_ready_o = list_done_ready_i;
-  if (lists_valid_i && list_done_ready_i) carry_out_command();
+  if (lists_valid_i && lists_ready_o) carry_out_command();
   returned_ready_o = returns_d < ReturnCountBits'(MostReturns);
   came_back = returned_valid_i && returned_ready_o;
   worked = list_done_valid_o || came_back || dma_done_valid_i;
@@ -106,12 +106,12 @@ always_comb begin : step
     close_burst();
     bursts_landed_d = bursts_landed_d + BurstCountBits'(1);
   end
-  if (at_hand_q && now_q >= cam_free_d) look();
+  if (at_hand_q && now_q >= cam_free_d && cam_ready) look();
   if (job.kind == tag_match_pkg::JobPutBack) end_put_back();
-  else if (returns_d != '0 && now_q >= cam_free_d) put_back();
+  else if (returns_d != '0 && now_q >= cam_free_d && cam_ready && cam_answered) put_back();
   // (3) the oldest result walks on, or leaves
   head_is_ready = pipe_count != '0 && first_due <= now_q;
-  if (head_is_ready && first_walks && !walked_q) search_on();
+  if (head_is_ready && first_walks && !walked_q && cam_ready) search_on();
   out_valid_o = head_is_ready && (!first_walks || walked_d);
   out_o = front_packet;
   if (out_valid_o && out_ready_i) begin
@@ -126,7 +126,8 @@ always_comb begin : step
     worked = worked || dma_valid_o;
   end
   // (5) a packet and an operation, the packet first (R2)
-  takes_packet = now_q >= cam_free_d && !came_back && now_q >= search_free_d && !kept && returns_d == '0 &&
+  takes_packet = now_q >= cam_free_d && cam_ready && (!cam_search || cam_searched) && !came_back &&
+                 now_q >= search_free_d && !kept && returns_d == '0 &&
                  job.kind == tag_match_pkg::JobNone && !operation_waits_q &&
                  pipe_count_d != PipeCountBits'(PipelineDepth) && in_valid_i;
   if (takes_packet && Hazard == rxnic_params_pkg::SearchHazardStall) begin
@@ -141,7 +142,8 @@ always_comb begin : step
   in_ready_o = takes_packet;
   if (takes_packet) accept_packet();
   worked = worked || takes_packet;
-  if (now_q >= cam_free_d && !came_back && operations_valid_i && pipe_count_d != PipeCountBits'(PipelineDepth)) begin
+  if (now_q >= cam_free_d && cam_ready && !came_back && operations_valid_i &&
+      pipe_count_d != PipeCountBits'(PipelineDepth)) begin
     accept_operation();
   end
   // (6) the next entry of a read
@@ -157,11 +159,14 @@ always_comb begin : step
   if (worked) activity_o = rxnic_link_pkg::ActivityBusy;
   else if (lacks_dma || (out_valid_o && !out_ready_i)) activity_o = rxnic_link_pkg::ActivityBlocked;
   else if (pipe_count_d != '0) activity_o = rxnic_link_pkg::ActivityWaitTag;
-  else if (now_q < cam_free_d || now_q < search_free_d) activity_o = rxnic_link_pkg::ActivityBusy;
+  else if (now_q < cam_free_d || now_q < search_free_d || !cam_ready || (cam_search && !cam_searched)) begin
+    activity_o = rxnic_link_pkg::ActivityBusy;
+  end
 end
 
 assign quiescent_o = pipe_count == '0 && now_q >= cam_free_q && now_q >= search_free_q && !at_hand_q &&
-                     bursts_landed_q == '0 && returns_q == '0 && job_q.kind == tag_match_pkg::JobNone && !dma_valid_o;
+                     bursts_landed_q == '0 && returns_q == '0 && job_q.kind == tag_match_pkg::JobNone && !dma_valid_o &&
+                     cam_ready;
 
 always_ff @(posedge clk_i or negedge rst_ni) begin
   if (!rst_ni) begin

@@ -11,11 +11,11 @@ task automatic enter_cam(input logic [tag_match_pkg::EntryBits-1:0] entry,
   place_tag(handle, tag_match_pkg::PlaceCam);
 endtask
 
-// The one in a slot goes.
-task automatic leave_cam(input logic [SlotBits-1:0] slot, input logic [HandleBits-1:0] handle,
-                         input logic [1:0] place);
+// The one of a handle goes, of the list at hand.
+task automatic leave_cam(input logic [HandleBits-1:0] handle, input logic [1:0] place);
   leaves = 1'b1;
-  leave_slot = slot;
+  leave_list = at;
+  leave_handle = handle;
   count_in_cam(-32'd1);
   place_tag(handle, place);
 endtask

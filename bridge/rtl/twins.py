@@ -37,6 +37,9 @@ OTHERS = {"UdTooLong": "transport_checker.ud_too_long", "WqeError": "transport_c
           "DmaDepth": "dma_engine.queue_depth", "ClockPeriodPs": "nic.clock_period_ps"}
 
 
+RTL_ONLY = {"TagStore"}  # it decides how, and not what
+
+
 class Configuration:
     """Parameters of a module: those that decide what it does, and those that only bound what it can hold."""
 
@@ -65,6 +68,8 @@ class Configuration:
         words = []
         for item in self.deciding:
             name, value = item.split("=")
+            if name in RTL_ONLY:
+                continue
             key = OTHERS.get(name, f"{self.block}." + re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
             section, name = key.split(".")
             if "values" in described[section][name]:

@@ -169,7 +169,7 @@ bind tag_match_cam tag_match_cam_checker #(
   .MostReturns  (MostReturns),
   .RefillReads  (RefillReads)
 ) checker_i (
-  .valid_q      (array.valid_q),
+  .valid_q      (cam_places),
   .pipe_count   (32'(pipe_count)),
   .returns      (32'(returns_q)),
   .bursts_used  (32'(bursts_used_q)),

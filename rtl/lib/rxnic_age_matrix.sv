@@ -16,6 +16,7 @@ module rxnic_age_matrix #(
   input  logic [Entries-1:0]   older_i,          // than the one that comes
   input  logic [Entries-1:0]   from_oldest_i,    // entries of which ...
   output logic [Entries-1:0]   oldest_o,         // ... this one is the oldest; 0 without any
+  output logic [Entries-1:0]   behind_oldest_o,  // entries that are younger than that one
   input  logic [Entries-1:0]   from_youngest_i,
   output logic [Entries-1:0]   youngest_o
 );
@@ -30,6 +31,7 @@ module rxnic_age_matrix #(
       youngest_o[n] = from_youngest_i[n] &&
                       (from_youngest_i & ~older_q[n*Entries+:Entries] & ~(Entries'(1) << n)) == '0;
     end
+    for (int unsigned n = 0; n < Entries; n++) behind_oldest_o[n] = (oldest_o & older_q[n*Entries+:Entries]) != '0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -12,16 +12,8 @@ module rxnic_first_one #(
 
   logic [Bits-1:0] alone;
 
-  // The bits whose number has this bit.
-  function automatic logic [Bits-1:0] with_bit(input int unsigned bit_);
-    for (int unsigned n = 0; n < Bits; n++) with_bit[n] = ((n >> bit_) & 1) != 0;
-  endfunction
-
   assign alone = of_i & (~of_i + Bits'(1));
   assign valid_o = |of_i;
-  for (genvar n = 0; n < IndexBits; n++) begin : gen_index
-    localparam logic [Bits-1:0] Mask = with_bit(n);
-    assign index_o[n] = |(alone & Mask);
-  end
+  rxnic_encoder #(.Bits(Bits)) encoder (.of_i(alone), .index_o(index_o));
 
 endmodule : rxnic_first_one

@@ -119,10 +119,11 @@ module first_one_check #(
 );
   logic [Bits-1:0] bits = 0;
   logic valid;
-  logic [$clog2(Bits)-1:0] index;
+  logic [$clog2(Bits)-1:0] index, encoded;
   int expected;
 
   rxnic_first_one #(.Bits(Bits)) dut (.of_i(bits), .valid_o(valid), .index_o(index));
+  rxnic_encoder #(.Bits(Bits)) encoder (.of_i(Bits'(valid) << index), .index_o(encoded));
 
   initial compared = 0;
   always @(negedge clk) begin
@@ -131,6 +132,7 @@ module first_one_check #(
     expected = 0;
     for (int n = Bits - 1; n >= 0; n--) if (bits[n]) expected = n;
     if (valid != (bits != 0) || 32'(index) != expected) $fatal(1, "rxnic_first_one: %0d of %b", index, bits);
+    if (encoded != index) $fatal(1, "rxnic_encoder: %0d; expected %0d", encoded, index);
     compared++;
   end
 endmodule : first_one_check
@@ -188,12 +190,12 @@ module age_matrix_check #(
 );
   logic enter = 0;
   logic [$clog2(Entries)-1:0] at = 0;
-  logic [Entries-1:0] older = 0, of_oldest = 0, of_youngest = 0, oldest, youngest, there = 0;
+  logic [Entries-1:0] older = 0, of_oldest = 0, of_youngest = 0, oldest, youngest, behind, there = 0;
   int unsigned numbers [Entries];
 
   rxnic_age_matrix #(.Entries(Entries)) dut (
     .clk_i(clk), .rst_ni(rst_n), .enter_i(enter), .enter_at_i(at), .older_i(older), .from_oldest_i(of_oldest),
-    .oldest_o(oldest), .from_youngest_i(of_youngest), .youngest_o(youngest)
+    .oldest_o(oldest), .behind_oldest_o(behind), .from_youngest_i(of_youngest), .youngest_o(youngest)
   );
 
   function automatic logic [Entries-1:0] extreme(input logic [Entries-1:0] of, input logic youngest_one);
@@ -214,6 +216,9 @@ module age_matrix_check #(
     #1;
     if (oldest != extreme(of_oldest, 1'b0)) $fatal(1, "rxnic_age_matrix: %b is the oldest of %b", oldest, of_oldest);
     if (youngest != extreme(of_youngest, 1'b1)) $fatal(1, "rxnic_age_matrix: %b of %b", youngest, of_youngest);
+    for (int n = 0; n < Entries; n++) for (int m = 0; m < Entries; m++) begin
+      if (oldest[m] && there[n] && behind[n] != (numbers[n] > numbers[m])) $fatal(1, "rxnic_age_matrix: behind %0d", m);
+    end
     compared += 32'(oldest != 0);
     there = there & Entries'($urandom | $urandom | $urandom);
     at = ($clog2(Entries))'($urandom_range(Entries - 1));

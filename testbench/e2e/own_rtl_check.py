@@ -19,6 +19,7 @@ BUILD = e2e.ROOT / "scripts" / "build_rtl"
 TEST_BUILD = ("--optimize", "0")
 TAGS = "tag_match_cam"
 HASHED = HERE / "hashed_tag_match_cam.sv"
+STORE = HERE / "tcam_tag_store.sv"
 SENDS = "send=1 send_imm=0 write=0 write_imm=0 read=0 add=0 ud_qps=0 load=5".split()
 EXACT, WILDCARDS = "ffffffffffffffff", "fffffffffffffffc"
 
@@ -208,6 +209,29 @@ def organisation(bench):
                            f"{trace}, {mask}: completions in its place")
 
 
+def public_cam(bench):
+    """A public CAM behind the port of tag_store: transactions are equal, with and without wildcards, although it takes
+    its time; one that takes the lowest address, as such a CAM says it, instead of the oldest entry, is found."""
+    made = bench.start(bench.options.make_traffic, "4.pcap", 2000, "tags=4", *SENDS)
+    bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")
+    files, sizes = (e2e.ROOT / "rtl" / f"{TAGS}.sv", HERE / "public_tcam.sv"), {"Entries": 64}
+    own = build(bench, "tcam.so", STORE, *files, "-I", e2e.ROOT / "rtl", block=TAGS, **sizes)
+    for mask in (EXACT, WILDCARDS):
+        done = tag_replay(bench, "4.pcap", "--set", f"{TAGS}.entries=64", "--lockstep", f"{TAGS}={own}:transactions",
+                          mask=mask)
+        found = re.search(rf"lockstep: \S*{TAGS}: (\d+) transactions equal", done.stdout)
+        bench.expect(done.returncode == 0 and found and int(found[1]) > 4000, f"{mask}: {done.stdout} {done.stderr}")
+    text = STORE.read_text(encoding="utf-8")
+    lowest = text.replace(".of_i(oldest)", ".of_i(candidates & (~candidates + 1'b1))")
+    bench.expect(lowest != text, f"{STORE.name}: found no choice of the oldest entry")
+    (bench.folder / "lowest.sv").write_text(lowest, encoding="utf-8")
+    wrong = build(bench, "lowest.so", "lowest.sv", *files, "-I", e2e.ROOT / "rtl", block=TAGS, **sizes)
+    done = tag_replay(bench, "4.pcap", "--set", f"{TAGS}.entries=64", "--lockstep", f"{TAGS}={wrong}:transactions")
+    bench.expect_equal(done.returncode, 4, f"the lowest address in place of the oldest entry: {done.stderr}")
+    named = re.search(rf"{TAGS}: port out: transaction \d+: wqe_index: \d+ and \d+ \(model in cycle", done.stderr)
+    bench.expect(named, f"names no buffer: {done.stderr}")
+
+
 def mpi(bench):
     """What another organisation of the CAM costs with the messages that a rank of Sweep3D received, of 8 bytes each."""
     trace = e2e.CAPTURES / "mpi" / "pmpi-trace-rank-3.txt"
@@ -305,7 +329,7 @@ def names(bench):
     module = own / "deeper" / "my_cam.sv"
     module.parent.mkdir()
     module.write_text(text, encoding="utf-8")
-    for name in ("tag_match_list.svh", "tag_match_array.sv"):
+    for name in ("tag_match_list.svh", "tag_store.sv"):
         for folder, includes, where in ((module.parent, ["-I", rtl], rtl), (own, ["-I", rtl, "-I", own], rtl),
                                         (own, ["-I", rtl], own), (own, [f"--verilator=-I{own}", "-I", rtl], rtl)):
             (folder / name).write_text(nonsense, encoding="ascii")
@@ -375,7 +399,7 @@ def usage(bench):
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage, "names": names,
           "loops": loops, "unset": unset,
-          "organisation": organisation, "mpi": mpi, "trace": trace}
+          "organisation": organisation, "public_cam": public_cam, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)
