@@ -47,7 +47,7 @@ NicBlocks NicRtl::blocks(NicBlocks of) {
     } else if (choice.block == "cqe_generator") {
       put(of.cqe_generator, choice);
     } else {
-      throw std::invalid_argument(fmt::format("{}: found no block of that name; expected one with RTL", choice.block));
+      twin_of(choice);  // says which blocks have RTL
     }
   }
   return of;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a block of C++ does for RTL of the same block: for RTL beside the block, and for RTL in its place.
 //
-//   R1  RTL in the place of a block is a block of its own, the face: the face has the ports, and is stepped. The block of
-//       C++ stands behind the face and is not stepped. It gives the face its memories, and completes what the RTL sends:
-//       RTL has bits, and a descriptor may carry more, such as where a DMA write finds its bytes.
+//   R1  RTL in the place of a block is a block of its own, the face: the face has the ports, and is stepped. The block
+//       of C++ stands behind the face and is not stepped. The block gives the face its memories, and completes what the
+//       RTL sends: a descriptor may carry more than the bits of the RTL, such as where a DMA write finds its bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/nic/nic_blocks.h"
 
+#include <utility>
+
 #include "model/blocks/ack_generator.h"
 #include "model/blocks/address_translator.h"
 #include "model/blocks/command_processor.h"
@@ -50,9 +52,11 @@ NicBlocks::NicBlocks() {
     return std::make_unique<GrhScatter>(name, at.params.grh_scatter, at.memories.packets);
   };
   address_translator = [](const char* name, const BlockPlace& at) {
-    return std::make_unique<AddressTranslator>(
-        name, at.params.address_translator, at.memories.packets, at.params.transport_checker.wqe_error_status,
-        made(at.policies.replacement, NicCache::kMpt), made(at.policies.replacement, NicCache::kMtt));
+    auto mpt = made(at.policies.replacement, NicCache::kMpt);
+    auto mtt = made(at.policies.replacement, NicCache::kMtt);
+    return std::make_unique<AddressTranslator>(name, at.params.address_translator, at.memories.packets,
+                                               at.params.transport_checker.wqe_error_status, std::move(mpt),
+                                               std::move(mtt));
   };
   dma_engine = [](const char* name, const BlockPlace& at) {
     return std::make_unique<DmaEngine>(name, at.params.dma_engine, at.params.nic.clock_period_ps, at.memories.packets,

@@ -25,7 +25,10 @@ namespace rxnic {
 class SrqWqeFetcherPorts : public Block {
  public:
   virtual const SrqWqeFetcherCounters& counters() const = 0;
-  void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); visit_each(visit, prefetch_counters()); }
+  void visit_counters(const CounterVisitor& visit) const override {
+    visit_each(visit, counters());
+    visit_each(visit, prefetch_counters());
+  }
   // Before the simulation starts: adds a queue. kNoWq: there is no room.
   virtual WqId create(const WqContext& attributes, HostMemory& memory) = 0;
   virtual const WorkQueueTableCounters& prefetch_counters() const = 0;

@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
-#include "model/system/nic_result.h"
 #include "model/system/explanations.h"
+#include "model/system/nic_result.h"
 #include "model/system/start_simulation.h"
 
 namespace rxnic {

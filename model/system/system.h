@@ -36,8 +36,8 @@ struct SystemOptions {
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
   std::uint64_t quantum_cycles = EngineParams{}.quantum_cycles;  // longest run-ahead of the kernel's time
-  NicBlocks blocks{};      // blocks of one's own (model/nic/nic_blocks.h)
-  NicPolicies policies{};  // policies of one's own (model/nic/nic_policies.h)
+  NicBlocks blocks{};                                            // blocks of one's own (model/nic/nic_blocks.h)
+  NicPolicies policies{};                                        // policies of one's own (model/nic/nic_policies.h)
 };
 
 // What a NIC has read and written of its own tables.

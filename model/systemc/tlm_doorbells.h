@@ -3,11 +3,12 @@
 //
 //   R1  A write of 16 bytes at any multiple of 16 is a doorbell: its port's bits, the lowest first (descriptors.toml,
 //       Doorbell; doorbell_bytes() makes them). Bits above must be 0.
-//   R2  The write is posted: b_transport() returns at once, with the delay that it was given. The doorbell is rung after
-//       that delay, so that an initiator may run ahead of the kernel's time; doorbells keep the order of their times.
-//   R3  Anything else is answered with the response status of TLM for it, and rings nothing: a read or another command
-//       (command), another length (burst), byte enables, an address that is no multiple of 16 (address), a doorbell that
-//       the NIC does not have (generic).
+//   R2  The write is posted: b_transport() returns at once, with the delay that it was given. The doorbell is rung
+//       after that delay, so that an initiator may run ahead of the kernel's time. Doorbells keep the order of their
+//       times.
+//   R3  Any other payload rings nothing, and is answered with TLM's response status for it: a read or another command
+//       (command), another length (burst), byte enables, an address that is no multiple of 16 (address), a doorbell
+//       that the NIC does not have (generic).
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>

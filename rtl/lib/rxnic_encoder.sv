@@ -8,14 +8,12 @@ module rxnic_encoder #(
   output logic [IndexBits-1:0] index_o  // 0 when none is set
 );
 
-  // The bits whose number has this bit.
-  function automatic logic [Bits-1:0] with_bit(input int unsigned bit_);
-    for (int unsigned n = 0; n < Bits; n++) with_bit[n] = ((n >> bit_) & 1) != 0;
-  endfunction
-
   for (genvar n = 0; n < IndexBits; n++) begin : gen_index
-    localparam logic [Bits-1:0] Mask = with_bit(n);
-    assign index_o[n] = |(of_i & Mask);
+    localparam int unsigned Run = 1 << n;
+    localparam int unsigned Runs = Bits / (2 * Run) + 1;
+    // The bits whose number has bit n: runs of ones and zeros in turn. (No loop, which a tool would have to unroll.)
+    localparam logic [2*Run*Runs-1:0] WithBit = {Runs{{Run{1'b1}}, {Run{1'b0}}}};
+    assign index_o[n] = |(of_i & WithBit[Bits-1:0]);
   end
 
 endmodule : rxnic_encoder

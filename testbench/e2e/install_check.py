@@ -88,7 +88,7 @@ def model(bench):
 
 
 def package(bench):
-    """The Debian packages that cpack makes: of the program, which runs from where they are unpacked, and of the model."""
+    """The Debian packages that cpack makes, of the program and of the model: both work where they are unpacked."""
     done_well(bench, "cpack", "cpack", "-G", "DEB", "--config", bench.options.build / "CPackConfig.cmake", "-B",
               "packages")
     made = {path.name.split("_")[0]: path for path in (bench.folder / "packages").glob("*.deb")}

@@ -38,8 +38,8 @@ GOOD = {
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
     "testbench/unit/model/blocks/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
     **{f"{folder}README.md": "page\n" for folder in
-       ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/ports/", "model/blocks/", "traces/",
-        "bridge/rtl/", "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
+       ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/ports/", "model/blocks/",
+        "traces/", "bridge/rtl/", "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
         "testbench/unit/model/", "testbench/unit/model/blocks/")},
 }
 
@@ -151,6 +151,7 @@ class CheckStyle(unittest.TestCase):
     def test_block_unknown_to_the_parameters_without_test(self):
         self.write("model/blocks/extra.h", LICENCE + "class Extra : public ExtraPorts {};\n")
         self.write("model/blocks/extra.cpp", LICENCE)
+        self.write("model/ports/extra_ports.h", LICENCE)
         self.assert_one("blocks", "extra_test.cpp")
 
     def test_block_of_the_parameters_that_does_not_exist(self):
@@ -197,7 +198,8 @@ class CheckStyle(unittest.TestCase):
 
     def test_block_that_reaches_another_one(self):
         self.write("model/blocks/other.h", LICENCE + "class Other final : public OtherPorts {};\n")
-        self.write("model/blocks/cam.cpp", LICENCE + '#include "model/blocks/other.h"\n#include "model/ports/other_ports.h"\n')
+        self.write("model/blocks/cam.cpp",
+                   LICENCE + '#include "model/blocks/other.h"\n#include "model/ports/other_ports.h"\n')
         found = self.offences("ports")
         self.assertEqual(len(found), 2, found)
         self.assertIn("includes another block's \"model/blocks/other.h\"", found[0])

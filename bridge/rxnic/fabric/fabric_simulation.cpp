@@ -4,8 +4,8 @@
 #include <string>
 
 #include "bridge/device/attributes.h"
-#include "model/system/nic_result.h"
 #include "model/system/explanations.h"
+#include "model/system/nic_result.h"
 #include "model/system/start_simulation.h"
 
 namespace rxnic {

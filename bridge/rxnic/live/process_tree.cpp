@@ -53,10 +53,10 @@ std::string program_of(const std::string& pid) {
 
 // (R3) The name alone is anybody's.
 bool is_doorkeeper(const Process& process) {
-  static const std::string own = program_of("self"), agent = CmAgent::program();
+  static const std::string kOwn = program_of("self"), kAgent = CmAgent::program();
   if (process.name != channel::Doorkeeper::kName) return false;
   const std::string program = program_of(std::to_string(process.pid));
-  return program.empty() || program == own || program == agent;
+  return program.empty() || program == kOwn || program == kAgent;
 }
 
 // Parents before their children.
