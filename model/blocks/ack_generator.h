@@ -2,8 +2,8 @@
 // ACK generator: retires packets and sends the responses to them: ACK, NAK, RNR NAK, READ and atomic responses.
 //
 //   R1  One packet retires a cycle, in the cycle in which it is taken; its buffer is free then. A packet whose response
-//       has to wait (R3) is not taken while answers_waiting responses wait; one whose response does not, not while
-//       queue_depth such responses are held (R6) or ready and not started.
+//       has to wait (R3) is not taken while answers_waiting responses wait. A packet whose response need not wait is
+//       not taken while queue_depth such responses are held (R6), or are ready and not started.
 //   R2  The builder starts at most one response every response_cycles; it leaves latency_cycles after its start. When
 //       no other response is in its way, the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles.
 //       Responses without data, in the order in which they became ready, and READ data that has come take turns.
@@ -12,24 +12,24 @@
 //       replaced by the next ACK of its QP. When answers_per_qp responses of a QP wait, its next READ or atomic fails
 //       the QP with NAK 0x61. So does one that is not repeated while max_dest_rd_atomic of them wait, when
 //       rd_atomic_over_limit is nak and the QP does not resynchronise.
-//   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page, one piece
-//       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_per_qp
-//       responses of a QP, and read_responses_in_flight of all, are on their way: asked for and not started by the
-//       builder. At most reads_in_progress QPs are served together; they take turns of responses_per_turn responses, a
-//       QP that has as many on their way as it may gives up its turn. Data taken in cycle m leaves in cycle m +
-//       latency_cycles at the earliest. READs of one QP may overlap. Data comes in any order; of a QP it leaves in the
-//       order in which it was asked for, of several QPs in the order in which it came.
-//   R5  Atomic: carried out when everything before it in its QP has been answered, at the packet's `bus` address, and
-//       when no other one is whose address has the same bucket: bits 3 and up of it, of atomic_buckets. Those of a
-//       bucket are carried out in the order in which they came to it, at most atomics_in_flight of all. The result is
-//       saved in the packet's responder resource before the response is sent. A replay gets the saved result, and no
-//       response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without data, sent
-//       when the write is done. A FLUSH reads the first byte of its range there, behind the WRITEs before it, and gets
-//       the same response; one without a range reads nothing.
-//   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, until coalesce_timer
-//       after the first of them, or until another response of the QP is due, before which it leaves. It carries the
-//       newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one behind a
-//       READ or an atomic, is not held.
+//   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page. One piece
+//       is asked for in a cycle, the first at the earliest in the cycle in which the request is taken. At most
+//       read_responses_per_qp responses of a QP, and read_responses_in_flight of all, are on their way: asked for and
+//       not started by the builder. At most reads_in_progress QPs are served together; they take turns of
+//       responses_per_turn responses, a QP that has as many on their way as it may gives up its turn. Data taken in
+//       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. Data comes in any
+//       order; of a QP it leaves in the order in which it was asked for, of several QPs in the order in which it came.
+//   R5  Atomic: carried out at the packet's `bus` address when everything before it in its QP has been answered and no
+//       other atomic of its bucket is being carried out. A bucket is chosen by bits 3 and up of the address, of
+//       atomic_buckets. Those of a bucket are carried out in the order in which they came to it, at most
+//       atomics_in_flight of all. The result is saved in the packet's responder resource before the response is sent. A
+//       replay gets the saved result, and no response when there is none. An ATOMIC WRITE likewise: its response is a
+//       READ RESPONSE ONLY without data, sent when the write is done. A FLUSH reads the first byte of its range there,
+//       behind the WRITEs before it, and gets the same response; one without a range reads nothing.
+//   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, or until coalesce_timer
+//       after the first of them. When another response of the QP is due, the held ACK leaves before that response. It
+//       carries the newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one
+//       behind a READ or an atomic, is not held.
 //   R7  A READ or atomic whose memory access fails is answered with NAK 0x63 (0x62 when its translation failed), and
 //       the QP goes to the error state. Packets behind it get no response, but are carried out and completed unless the
 //       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
@@ -41,9 +41,10 @@
 //       that takes the frame from `tx` releases it. READ data leaves one to ready responses without data.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on
 //       its region.
-//   R10 A packet of a connected QP that is marked Congestion Experienced gives a CNP in the cycle in which it retires,
-//       when core/responder/cnp_pacer.h says so and fewer than cnp_depth CNPs wait. The builder makes CNPs before all
-//       other responses; R2 and R8 hold for them. A packet that is dropped before it comes here gives none.
+//   R10 A packet of a connected QP that is marked Congestion Experienced gives a CNP in the cycle in which it retires.
+//       It gives none when core/responder/cnp_pacer.h forbids a CNP, or when cnp_depth CNPs wait. The builder makes
+//       CNPs before all other responses; R2 and R8 hold for them. A packet that is dropped before it comes here gives
+//       none.
 #pragma once
 
 #include <memory>

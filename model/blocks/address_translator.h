@@ -2,7 +2,7 @@
 // Address translator: turns keys and virtual addresses into bus addresses. It checks regions by the MPT and finds pages
 // in the MTT, has a cache of each, and walkers that read host memory for both.
 //
-//   R1  A segment that is taken in cycle n and found in the caches is pushed in cycle n + hit_cycles, and the next one
+//   R1  A segment that is taken in cycle n and found in the caches is pushed in cycle n + hit_cycles. The next segment
 //       is taken in cycle n + 1.
 //   R2  On a miss the entry is read from memory: the MPT entry first, then the MTT line of 8 pages. When it comes in
 //       cycle m, the segment goes on in m with its remaining lookups, as if it had been taken then.
@@ -10,27 +10,28 @@
 //       before the packet's first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message; on a
 //       response to a request of ours it is a local error. A READ or WRITE of length zero is not checked. The bus
 //       address of an atomic goes on in `bus`.
-//   R4  Segments: those of a WRITE are checked as R3, with its access flags; those of a SEND or a response for local
-//       write and the packet's PD, and a failure is a local error: NAK 0x63, for a receive wqe_error_status, for a
-//       response kLocalProtection. The segments before the one that fails have gone on and are written; the failing one
-//       goes on without bytes, as the packet's last, and the others end here. One that crosses a page of its region
-//       (a zero-based one, whose addresses do not show where its pages end) goes on in parts, one a cycle.
+//   R4  Segments of a WRITE are checked as in R3, with its access flags. Segments of a SEND or a response are checked
+//       for local write and the packet's PD. A failure there is a local error: NAK 0x63, wqe_error_status for a
+//       receive, kLocalProtection for a response. NAK 0x63, for a receive wqe_error_status, for a response
+//       kLocalProtection. The segments before the one that fails have gone on and are written; the failing one goes on
+//       without bytes, as the packet's last, and the others end here. One that crosses a page of its region (a
+//       zero-based one, whose addresses do not show where its pages end) goes on in parts, one a cycle.
 //   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
 //   R8  While a packet waits, the packets behind it are looked at, one a cycle, and the entries and lines that they
-//       miss are read as well, up to walks_in_flight reads together, one started in a cycle. Each is read once however
-//       many segments wait for it.
+//       miss are read as well. Up to walks_in_flight reads are in flight together; one starts in a cycle. Each is read
+//       once however many segments wait for it.
 //   R9  SEND WITH INVALIDATE (rules 6.6): after the lookups of the message's last segment, the MPT entry of its key.
 //       One that may be invalidated is marked so in host memory, and leaves the cache. Otherwise the bytes are placed,
 //       too, but the receive completes with REM_INV_REQ_ERR and the QP fails; there is no response.
 //   R10 A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
 //       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before: when
 //       as many have been served, nothing uses the old entries any more.
-//   R11 An absent page (core/memory/translation.h, R7) is asked for with an event (`page_requests`), and the segment,
-//       with those behind it, waits for the reply (`page_replies`): the entry is read again, or there is no such page,
-//       which is an error as R3 to R5. A cached entry may be absent though the page has become present: it is asked for
-//       as well. In a region with a tree each level is a lookup of its own, one a cycle.
+//   R11 An absent page (core/memory/translation.h, R7) is asked for with an event (`page_requests`). The segment, with
+//       those behind it, waits for the reply (`page_replies`). After the reply the entry is read again; when there is
+//       no such page, the segment is an error as in R3 to R5. A cached entry may be absent though the page has become
+//       present: it is asked for as well. In a region with a tree each level is a lookup of its own, one a cycle.
 //   R12 A segment for a null region is checked as any other, in the same cycles; no page is looked up, and it goes on
 //       without bytes.
 #pragma once

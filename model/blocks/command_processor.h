@@ -17,18 +17,18 @@
 //       QPs before their queues, CQs and regions.
 //   R6  reset_qp: as after create_qp, queues emptied, nothing in flight. Packets of the QP are dropped from the first
 //       step on, and it sends nothing from the requester's step on.
-//   R7  resize_cq: CQEs that were not polled (from the consumer index on) are moved to the new ring, which software
-//       filled with ones, in order, and numbered from 0 on; refused when they do not fit. They are moved by DMA, a
-//       buffer of them at a time, once all CQEs for the old ring have been written.
+//   R7  resize_cq: CQEs that were not polled (from the consumer index on) are moved in order to the new ring, which
+//       software filled with ones. They are numbered from 0 on. The command is refused when they do not fit. They are
+//       moved by DMA, a buffer of them at a time, once all CQEs for the old ring have been written.
 //   R8  Mailboxes and table entries pass over PCI Express as a client of the DMA engine, no read or write longer than
 //       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches. While
 //       an entry is written the requester, which reads the table by itself, takes it for none.
-//   R9  Refused: a receive queue with invalid attributes, a change of a QP that is in the error state (only reset_qp
-//       and free_qp take it from there), a mailbox that is not mapped.
-//   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
-//       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
-//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a QP of a multicast group one of own_addresses; a
-//       flow one of flows, a QP that spreads its frames one of rss_contexts.
+//   R9  Refused: a receive queue with invalid attributes, a mailbox that is not mapped, a change of a QP that is in the
+//       error state. Only reset_qp and free_qp take a QP out of the error state.
+//   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues and, from when it
+//       is ready to receive until its reset, as many responder_resources as its max_dest_rd_atomic. An SRQ needs one of
+//       max_srqs, a TM SRQ also one of the tag matcher's lists. A QP of a multicast group needs one of own_addresses, a
+//       flow one of flows, and a QP that spreads its frames one of rss_contexts.
 //   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
 //   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed, unless the

@@ -6,53 +6,57 @@
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
 //   R3  A CQ without room (core/completion/completion_queue.h): one kCqError event, the CQ is dead, and every QP that
 //       completes on it goes to the error state (RC: NAK 0x63).
-//   R4  An event reaches software after every CQE that was written before it fell due, like an interrupt that is posted
-//       behind their writes: it leaves event_latency_cycles after the last of them has landed in host memory. When all
-//       have landed already, an event that falls due in cycle d leaves in cycle d + latency_cycles +
-//       event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing is not reported.
-//   R5  Compression, when both the parameter and the CQ ask for it, while the path to host memory is under
-//       back-pressure: in a cycle in which a CQE's write is due and finds no room in `dma`, and while the last packet
+//   R4  An event reaches software after every CQE that was written before the event fell due, like an interrupt that is
+//       posted behind their writes. The event leaves event_latency_cycles after the last of those CQEs has landed in
+//       host memory. When all have landed already, an event that falls due in cycle d leaves in cycle d +
+//       latency_cycles + event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing
+//       is not reported.
+//   R5  Compression acts when both the parameter and the CQ ask for it, while the path to host memory is under
+//       back-pressure. Back-pressure: a CQE's write is due and finds no room in `dma` in this cycle, or the last packet
 //       that was taken is `pressed` (dma_engine.h R15). A completion that comes then begins a session, or joins one.
 //       Any other is written at once, with the session that it joins. A session ends before a completion that does not
-//       join it, at compression_max completions, compression_timeout_cycles after the last one that joined, and without
-//       back-pressure: one a cycle, the one that is due first before the others. Events count completions when they are
-//       written.
+//       join it, and at compression_max completions. It ends compression_timeout_cycles after the last completion that
+//       joined, too, and without back-pressure: one session a cycle, the one that is due first before the others.
+//       Events count completions when they are written.
 //   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
-//       QP's receive queue, and, when no completion reports the error, raises one kQpRequestError (NAK 0x61),
-//       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester (RC, XRC) that is in error and not
-//       flushed, and a failure that the ACK generator found (`failures`). The requester is notified of the QP
+//       QP's receive queue. When no completion reports the error, the packet also raises one kQpRequestError (NAK
+//       0x61), kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester (RC, XRC) that is in error
+//       and not flushed, and a failure that the ACK generator found (`failures`). The requester is notified of the QP
 //       (`failed`) unless it found the error itself. Requests and notices wait in two lists and never hold up packets.
 //       Each list has an entry for each line of the context cache: a QP in it is pinned, and enters it once. The part
 //       of the context of the QP stands at `context` (of the packet) and `failure_context`; it is written over
 //       `context_write`, with the pins of the two lists. The notice's pin is removed over `unpinned`.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
-//       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store (`released`); when the WQE
-//       has not completed before, this packet completes it, as flushed when the packet was squashed.
-//   R9  The order within a cycle: a CQ context that has come, landings; writes, packets and events leave; then a
-//       command, a doorbell, a failure, a session, a moderated event, a flush request, the next packet; last one DMA
-//       request for a context. No packet is looked at in the cycle in which a failure is taken.
+//       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store (`released`). When the WQE
+//       has not completed before, this packet completes the WQE, as flushed when the packet was squashed.
+//   R9  The order within a cycle: first a CQ context that has come, and landings. Then writes, packets and events
+//       leave. Then come a command, a doorbell, a failure, a session, a moderated event, a flush request and the next
+//       packet. One DMA request for a context comes last. No packet is looked at in the cycle in which a failure is
+//       taken.
 //   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h); what was not
 //       polled and what its session holds must have room in it.
 //   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
-//       moderated event whose CQ's context is not here starts a read of it in the cycle in which it is looked at
-//       (`context_dma` in that cycle), and goes on in the cycle in which the context comes. Those behind it wait, in
-//       order; but doorbells, commands, events and packets do not wait for each other. A context that one of them waits
-//       for is not evicted for another. A CQ whose context does not exist is treated as one that is closed. One read
-//       starts in a cycle. The record that it fetches stands at `fetched`; one that is written back leaves over
-//       `written_back` with its request.
-//   R12 A packet that waits for a context is taken into a queue of cq_misses_in_flight + 1, and so is one behind it in
-//       each cycle, with what stands beside them: they are looked at, one a cycle, and theirs are read ahead.
-//   R13 After a doorbell had to wait for a context, and until none is there at the beginning of a cycle, a packet whose
-//       CQ has no room waits too: a consumer index that makes room may be among them. So a cache miss overruns no CQ.
-//   R14 A moderated event that falls due later holds one of moderation_timers, whether its context is here or not.
-//       Without a free one it is raised at once. One that is due is looked at in a cycle: the first in the table, in
-//       which the last one takes the place of one that leaves.
-//   R15 `commands` of the command processor: taken before a doorbell; but close and resize wait until no doorbell is
-//       there, or as many have been taken since they came as the doorbells' link holds. Close, resize and settle are
-//       answered when the writes that were made up to then have gone to the DMA engine; all others, and those of a CQ
-//       that does not exist, when they are carried out.
+//       moderated event may find that its CQ's context is not here. It then starts a read of the context in that cycle
+//       (`context_dma`), and goes on in the cycle in which the context comes. Those behind it wait, in order; but
+//       doorbells, commands, events and packets do not wait for each other. A context that one of them waits for is not
+//       evicted for another. A CQ whose context does not exist is treated as one that is closed. One read starts in a
+//       cycle. The record that it fetches stands at `fetched`; one that is written back leaves over `written_back` with
+//       its request.
+//   R12 A packet that waits for a context is taken into a queue of cq_misses_in_flight + 1 packets. So is one packet
+//       behind it in each cycle, with what stands beside them. The packets of the queue are looked at, one a cycle, and
+//       their contexts are read ahead.
+//   R13 After a doorbell had to wait for a context, a packet whose CQ has no room waits too, until no doorbell is there
+//       at the beginning of a cycle. A doorbell that waits may bring the consumer index that makes room. So a cache
+//       miss overruns no CQ.
+//   R14 A deferred event holds one of moderation_timers, whether its CQ's context is here or not. With no free timer
+//       the event is raised at once. One expired timer is looked at in a cycle, the one of the lowest index; when a
+//       timer leaves the table, the last entry fills the gap.
+//   R15 `commands` of the command processor are taken before a doorbell. Close and resize wait until no doorbell is
+//       there, or until as many doorbells have been taken since they came as the doorbells' link holds. Close, resize
+//       and settle are answered when the writes that were made up to then have gone to the DMA engine. All other
+//       commands, and those of a CQ that does not exist, are answered when they are carried out.
 //   R16 A CQ is created in a free line of the cache; when there is none, another context is evicted for it. Its context
 //       is written to host memory when it is evicted. A CQ that is destroyed is written there as invalid
 //       (`context_dma`), and what its session holds is discarded.

@@ -117,8 +117,8 @@ bool CqeGenerator::create(const CqCommand& command) {
     return true;
   }
   Cq* none = nullptr;
-  // When its set has no free line, the context is read as if it existed: another one is evicted for it, and when the
-  // read finds none, the line is free.
+  // When the context's set has no free line, the context is read as if it existed, and another one is evicted for it.
+  // When the read finds no context, the line is free.
   if (look_up(kCommand, made.number, none) == ContextLookup::kAbsent) waits_.forget(kCommand);
   return false;
 }

@@ -124,7 +124,7 @@ void CqeGenerator::complete(const sc_core::sc_object& port, void* value) {
   }
 }
 
-// Of those that have no CQE, some are for a CQ that is closed for ever: more are not kept.
+// Keeps the last kMost entries only: packets of a CQ that is closed for ever get no CQE, so their entries would stay.
 void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
   constexpr std::size_t kMost = 1 << 16;
   if (&port != &face_->in || observer_ == nullptr) return;
@@ -134,8 +134,8 @@ void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
   if (taken_.size() > kMost) taken_.pop_front();
 }
 
-// Of the first packet of the CQ that RTL has taken and that the CQE can be of; without a CQE, of the CQ's next one.
-// CQEs of a CQ have the order of their packets: those before it have none.
+// Returns the times of the CQ's first packet that RTL has taken and that the CQE can belong to; without a CQE, of the
+// CQ's next packet. CQEs of a CQ have the order of their packets: packets before the found one have no CQE.
 MessageTimes CqeGenerator::times_of_taken(const Cqe* cqe, Cqn cq) {
   const auto is_it = [&](const Taken& t) {
     return t.cq == cq && (cqe == nullptr || (raw(t.qpn) == cqe->qp_number && t.wqe_index == cqe->wqe_index));

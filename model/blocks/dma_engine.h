@@ -9,55 +9,56 @@
 //       of its last TLP until its data is complete (R5). What the host writes meanwhile may be seen, what the device
 //       writes is not (host_memory.h, read_later).
 //   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
-//       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
-//       packet a cycle, in the order of arrival, and not before the last byte of its frame has come (Packet::complete).
-//       A segment without bytes takes no turn: its packet is pushed one cycle after it was taken.
+//       the first cycle that begins at or after the end of the last byte of its last segment. Packets are pushed one a
+//       cycle, in the order of arrival, and not before the last byte of their frame has come (Packet::complete). A
+//       segment without bytes takes no turn: its packet is pushed one cycle after it was taken.
 //   R4  A write is visible when the host's latency (core/memory/host_latency.h) has passed since its last byte left,
-//       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
+//       and not before the writes that were started earlier. With relaxed_ordering payload may overtake, and the other
 //       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible, with the
 //       cycle in which its last TLP was started. Its client gets a completion in the same cycle when the request asks
 //       for one.
 //   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
-//       complete, and non-posted credit until the host has its data: when its latency has passed after the TLP has
-//       left, and the writes that were started before it are visible. Payload (segments of `gather` and the reads of
-//       kSendPayload) does not wait for those with relaxed_ordering. Reads are answered in the order in which the host
-//       has their data (of the same cycle, in that of their starts), one behind the other. A request is completed in
-//       the first cycle that begins at or after the last byte of all its TLPs.
+//       complete. It takes non-posted credit until the host has its data. The host has the data when its latency has
+//       passed after the TLP has left and the writes that were started before the TLP are visible. Payload (segments of
+//       `gather` and the reads of kSendPayload) does not wait for those with relaxed_ordering. Reads are answered in
+//       the order in which the host has their data (of the same cycle, in that of their starts), one behind the other.
+//       A request is completed in the first cycle that begins at or after the last byte of all its TLPs.
 //   R6  A write TLP takes posted credit from its start until it is visible. Credit is counted as in core/memory/pcie.h
 //       R5.
 //   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that
 //       neither is starved by smaller ones. The other kind goes on.
-//   R8  Memory that is not mapped: what completes of a client has ok = false; a payload packet fails
-//       its QP (kHostMemory), writes no further segment and is pushed without them; a gathered response reads no
-//       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
-//       syndrome 0x62. Of several failures of a response the first counts. What failed because its program has ended
+//   R8  Memory that is not mapped: what completes of a client has ok = false. A payload packet fails its QP
+//       (kHostMemory), writes no further segment and is pushed without them. A gathered response reads no further
+//       segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has syndrome
+//       0x62. When a response has several failures, the first counts. What failed because its program has ended
 //       (HostMemory::gone) is `gone`, too.
 //   R9  Clients' completions and gathered responses come in the order in which their data is complete: a slow read
 //       holds up no other one. Only those of the tag CAM, whose entries are a list, come in the order of its requests;
 //       they keep no tag and no room while they wait for that.
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
-//       (core/memory/pcie.h, R6), a send WQE in place of the doorbell that it came with, between the completions that
-//       are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that begins at or after
-//       its last byte, in order within its kind, one of a kind in a cycle. A command is not passed on before the
-//       doorbells and tag operations that came before it, a send doorbell not before the receive doorbells and tag
-//       operations.
+//       (core/memory/pcie.h, R6). A send WQE takes the link in place of the doorbell that it came with. They go between
+//       the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that
+//       begins at or after its last byte, in order within its kind, one of a kind in a cycle. A command is not passed
+//       on before the doorbells and tag operations that came before it, a send doorbell not before the receive
+//       doorbells and tag operations.
 //   R11 An event, and the reply to a command, is two posted writes, into its queue and for its interrupt. They take
 //       turns like a client's request, the four sources of events and the replies one after the other. The host is
 //       notified when the interrupt is visible.
 //   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
 //       segments as it says have been gathered.
-//   R13 The device's own memory (icm::kDeviceMemory) is accessed without TLPs, tags and credit: a segment or a request
-//       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which it is free. It is
-//       occupied for a cycle per device_memory_beat_bytes; the access is done device_memory_cycles later: then a packet
-//       may be pushed on, and a client or a response has its data. Such a write is visible when it is done.
-//   R14 A fetch-and-add or compare-and-swap is a read of 8 bytes and, unless the comparison fails, a write of 8 bytes
-//       that takes its turn when the read's data is complete (atomic_operations = read_write); it is completed when the
-//       write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes between. With `pcie` it is
-//       one AtomicOp, as a swap (ATOMIC WRITE) always is.
-//   R15 A packet is `pressed` when the path to host memory is under back-pressure: it waited for the link up or for
-//       credit, that is, when its first TLP starts, or it is taken without bytes, the link has been busy in the cycle
-//       before, or one of its TLPs has lacked credit; and in the cycle of its last one, `payload` holds as many
-//       segments as it can, but for one. So packets that are not pressed follow one that is.
+//   R13 The device's own memory (icm::kDeviceMemory) is accessed without TLPs, tags and credit. A segment or a request
+//       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which the device's memory
+//       is free. It is occupied for a cycle per device_memory_beat_bytes; the access is done device_memory_cycles
+//       later: then a packet may be pushed on, and a client or a response has its data. Such a write is visible when it
+//       is done.
+//   R14 With atomic_operations = read_write a fetch-and-add or compare-and-swap is a read of 8 bytes and, unless the
+//       comparison fails, a write of 8 bytes. The write takes its turn when the read's data is complete. The operation
+//       is completed when the write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes
+//       between. With `pcie` it is one AtomicOp, as a swap (ATOMIC WRITE) always is.
+//   R15 A packet is `pressed` when it waited for the path to host memory and much payload waits behind it. Waited: when
+//       its first TLP starts, or it is taken without bytes, the link has been busy in the cycle before, or one of its
+//       TLPs has lacked credit. Much: in the cycle of its last TLP, `payload` holds all but one of the segments that it
+//       can hold, or more. So packets that are not pressed follow one that is.
 #pragma once
 
 #include <array>

@@ -107,7 +107,7 @@ void DmaEngine::complete(std::size_t line, std::uint32_t read, Cycle now) {
   free_open_.push_back(read);
 }
 
-// Of the read whose last TLP was sent. (R2)
+// Starts the late access of read `of`, whose last TLP was sent. (R2)
 void DmaEngine::read_late(BusAddress from, std::span<std::uint8_t> to, OpenRead& of) {
   of.late = ++late_started_;
   of.from = from;

@@ -21,8 +21,8 @@ struct LedgerCounters {
   std::uint64_t dropped_total() const;
 };
 
-// Is notified of every RDMA packet that leaves; nothing in the model depends on it. Of one that was dropped before the
-// transport checker only the outcome and the reason are known.
+// Is notified of every RDMA packet that leaves; nothing in the model depends on it. For a packet that was dropped
+// before the transport checker only the outcome and the reason are known.
 class PacketObserver {
  public:
   virtual ~PacketObserver() = default;
@@ -36,7 +36,7 @@ class Ledger {
 
   void arrived() { ++counters_.seen; }
   // To be called when the packet has passed the path: counts it by its drop_reason (kNone: accepted), unpins its
-  // context and releases its buffer. Of an internal packet it only unpins the context.
+  // context and releases its buffer. When the packet is internal, only its context is unpinned.
   void retire(const AckRequest& p, Cycle now);
   // Retires for `reason` (or as not RDMA). `line`: of the context cache, when it has been pinned.
   void drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32_t line = kNoLine);

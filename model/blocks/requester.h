@@ -7,22 +7,22 @@
 //   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
 //       time; QPs in the order in which they came to need it. A WQE may come with its doorbell (SendQp, R6).
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
-//       cycles_per_wqe after it. QPs with a packet to send take turns: a QP keeps its turn until it has made packets
-//       with gather_bytes of payload of a message, its message ends, or it cannot make another one now. The payload,
+//       cycles_per_wqe after it. QPs with a packet to send take turns. A QP keeps its turn until it has made packets
+//       with gather_bytes of payload of a message, its message ends, or it cannot make another packet now. The payload,
 //       unless it is inline, is read by DMA from then on, one piece a cycle; no packet is made while
 //       payload_buffer_bytes or more have not left. The packets of a turn can leave latency_cycles after the last byte
-//       of all of them has come (so gather_bytes, not the MTU, says how much is gathered), or after the turn when there
-//       is none to read, and behind those of the QP that were made before. Packets leave cycles_per_packet apart, in
-//       the order in which they can, of the same cycle in that in which they could leave but for their QP: a slow read
-//       holds up its own QP's packets.
+//       of all of them has come, so gather_bytes, not the MTU, says how much is gathered. With no payload to read they
+//       can leave latency_cycles after the turn. They leave behind the packets that the QP made before. Packets leave
+//       cycles_per_packet apart, in the order in which they can leave. Packets of the same cycle leave in the order in
+//       which they could have left but for their QP. So a slow read holds up its own QP's packets.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices, and those of READs and atomics once more when their data has left
-//       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`):
-//       without a free one no request of RC begins; requests that have begun and QPs of other transports go on
+//       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`).
+//       Without a free place no request of RC begins. Requests that have begun and QPs of other transports go on
 //       (wait_response, counter table_waits). UC, UD: a signaled request completes when its last packet has left.
 //   R4  Going back (core/requester/send_queue.h) costs a read of a WQE. Timers: a timeout of 4.096 us * 2^code without
-//       progress, counted from when a packet of the QP left that found none running; the wait that an RNR NAK asks
-//       for. They are due in the cycle that step() returns.
+//       progress, and the wait that an RNR NAK asks for. The timeout is counted from when a packet of the QP left and
+//       found no timeout running. They are due in the cycle that step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length, memory that is not there) completes in error after all
 //       before it. A packet whose payload is not there does not leave, and none of the QP that was made behind it but
 //       those of earlier WQEs.
@@ -34,10 +34,11 @@
 //   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
 //   R10 At most send_queues QPs, including destroyed ones until the receive path has been notified to forget them.
-//   R11 `commands` of the command processor: taken after the notices of the receive path and after the doorbells, one a
-//       cycle, when the DMA engine has been asked for all payload of the packet made last: from the answer to a
-//       reset on it is asked for nothing of the QP. A reset, and a destruction, is answered when the receive path has
-//       been notified of it, all others at once; a QP that there is no room for is not made (`ok` is false).
+//   R11 `commands` of the command processor are taken after the notices of the receive path and after the doorbells,
+//       one a cycle. A command waits until the DMA engine has been asked for all payload of the packet made last. So
+//       after the answer to a reset the DMA engine is asked for nothing of the QP. A reset, and a destruction, is
+//       answered when the receive path has been notified of it; all other commands are answered at once. A QP that
+//       there is no room for is not made (`ok` is false).
 //   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
 //       acknowledged; none when it leaves that state before.
 //   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;
@@ -46,12 +47,12 @@
 //   R14 A rendezvous (core/requester/rendezvous_table.h) is begun in the cycle in which it comes. Its place is given
 //       back (`rendezvous_places`) when its FIN is acknowledged, its WQE flushed, or its QP reset or not there any
 //       more. Going back to a WQE of the device itself costs no read.
-//   R15 A WQE that the command processor carries out (SendQp, R9) goes to it, one a cycle (`windows`), QPs in the order
-//       in which they came to it; the answer to it comes on `windows_done`. When it is signaled and done it completes
-//       as a request of UC.
-//   R16 A QP whose next packet needs an absent page asks for it with an event (SendQp, R10) and sends nothing until the
-//       reply, a doorbell, has come; others go on (wait_page). Its timeout begins again with the reply. When
-//       nobody takes events there is no such page.
+//   R15 A WQE that the command processor carries out (SendQp, R9) goes to it, one a cycle (`windows`). QPs take their
+//       turn in the order in which they came to such a WQE. The answer comes on `windows_done`. When it is signaled and
+//       done it completes as a request of UC.
+//   R16 A QP whose next packet needs an absent page asks for the page with an event (SendQp, R10). The QP sends nothing
+//       until the reply, a doorbell, has come; other QPs go on (wait_page). Its timeout begins again with the reply.
+//       When nobody takes events there is no such page.
 //   R17 A message of TSO is made packet by packet, as one of several packets, and has one completion. IP checksums
 //       (SendQp, R12) are made as the packet leaves: their time is a part of latency_cycles, as the ICRC's is.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). Of WQEs the DMA engine
+// The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). For WQEs the DMA engine
 // gives the time alone: SendQp reads them, perhaps again and again.
 #include <algorithm>
 

@@ -4,24 +4,25 @@
 //   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
 //   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it. When a flow
-//       takes it (core/wire/flow_table.h) it goes to the flow's QP as one SEND ONLY of the transport RAW, all of it
-//       payload; not when it is too long or cut short, nor on InfiniBand. Looking it up is a part of header_cycles.
+//       takes such a frame (core/wire/flow_table.h), the frame goes to the flow's QP as one SEND ONLY of the transport
+//       RAW, all of it payload. No flow takes a frame that is too long or cut short, or a frame on InfiniBand. Looking
+//       it up is a part of header_cycles.
 //   R3  The first of these that holds is the reason of the drop: longer than any legal packet; cut short by the
 //       capture; lengths; VCRC; IPv4 header checksum; UDP checksum (core/wire/icrc.h, R6); destination address; opcode,
 //       headers and pad (types/wire.h, R2); TVER not 0; QPN 0; a multicast QPN without a QP attached to the group. Each
 //       has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
-//   R5  A multicast packet goes to every QP attached to its group, in the order in which they were attached: one copy
-//       after the other, each in a packet buffer of its own and for its beats (R1), before the next frame. The last QP
-//       gets the frame that arrived. Who was attached when the frame was taken gets it.
+//   R5  A multicast packet goes to every QP attached to its group, in the order in which they were attached. The copies
+//       are made one after the other before the next frame, each in a packet buffer of its own and for its beats (R1).
+//       The last QP gets the frame that arrived. Who was attached when the frame was taken gets it.
 //   R6  A wrong ICRC is found here; the transport checker drops the packet, in the order of rules 6.
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
 //   R8  Addresses and attached QPs together: own_addresses at most; one more is refused. To attach a QP again changes
 //       nothing. Flows and contexts of RSS: flows, rss_contexts. A flow counts its frames until it is removed.
-//   R9  IPv4's checksum and that of TCP or UDP, of a frame for a RAW_PACKET QP or a datagram of IPoIB for a UD QP, are
-//       looked at as the bytes go by (core/wire/ip_offload.h, R4).
+//   R9  The checksums of IPv4 and of TCP or UDP are looked at as the bytes go by (core/wire/ip_offload.h, R4). This
+//       applies to a frame for a RAW_PACKET QP and to a datagram of IPoIB for a UD QP.
 //   R10 A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
 #pragma once
 

@@ -2,13 +2,14 @@
 // Receive WQE fetcher: doorbells, prefetch of WQEs from SRQs and RQs, the WQE of each message, flush, the SRQ limit
 // event. The decisions are model/core/receive_queue/work_queue_table, wqe_prefetch and wqe_format.
 //
-//   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
-//       cycle in which the read of its WQE completes, or in which a flush of its QP is requested. Packets leave in
-//       order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
+//   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then. Otherwise the
+//       packet leaves in the cycle in which the read of its WQE completes, or in which a flush of its QP is requested.
+//       Packets leave in order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
 //   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order,
-//       and packets before the new read: a doorbell taken in cycle n counts for the packet that leaves in n, and its
-//       read starts in n. A doorbell says how many were posted in all: those of a queue that wait for room at the port
-//       have become one (bridge/device/doorbell_line.h, R3), and those that are taken before its turn share one read.
+//       and packets before the new read. So a doorbell taken in cycle n counts for the packet that leaves in n, and its
+//       read starts in n. A doorbell says how many were posted in all. Doorbells of a queue that wait for room at the
+//       port have become one (bridge/device/doorbell_line.h, R3). Those of a queue that are taken before its turn share
+//       one read.
 //   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Queues share the prefetch contexts, and the least
 //       recently used one loses its own; with a context for each queue none does. Taking a packet starts a prefetch of
 //       its queue when there are more prefetch contexts than packets in the block. WQEs that a packet waits for are
@@ -24,9 +25,10 @@
 //       as their doorbells come. The later ones carry no QP context, only the QP's number. The WQEs of an SRQ are not
 //       flushed. When the QP was stopped in the middle of a message, that message's WQE is flushed first. Requests of
 //       the QP that come later are squashed. The list of flush requests has an entry for each line of the context
-//       cache; a request pins its line, and so does each completion that names it (`pins`). That of an SRQ, which ends
-//       the flush, takes over the pin of the request. The list of RQs to be flushed again, for doorbells after their
-//       flush, has late_flushes entries; without a free one the doorbell waits (counter doorbell_waits).
+//       cache; a request pins its line, and so does each completion that names it (`pins`). When the queue is an SRQ,
+//       the completion that ends the flush takes over the pin of the request. The list of RQs to be flushed again, for
+//       doorbells after their flush, has late_flushes entries; without a free one the doorbell waits (counter
+//       doorbell_waits).
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here is returned to the tag
 //       matcher. A message that the tag matcher could not decide fails its QP (kHostMemory).
 //   R11 The last packet that uses a WQE is marked (releases_wqe): the end of its message, a failure found up to here, a
@@ -35,19 +37,21 @@
 //       of its ACK.
 //   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot
 //       (core/receive_queue/wqe_slots.h). Its list is written into the store (`lists`) in the cycle in which the packet
-//       leaves. `released` gives slots back, one a cycle. Without a free one the packet waits (kWaitWqeStore) as long
-//       as a slot is in use by a message whose last packet has left: that slot will be released whatever happens to the
+//       leaves. `released` gives slots back, one a cycle. Without a free slot the packet waits (kWaitWqeStore) as long
+//       as a slot is in use by a message whose last packet has left. This slot will be released whatever happens to the
 //       packets here. When every slot is of a message that has not ended, waiting could hold up the packets that would
-//       end them: the packet is refused as in R4 (kWqeStoreFull), takes no WQE, and its sender repeats it.
+//       end those messages. The packet is then refused as in R4 (kWqeStoreFull) and takes no WQE, and its sender
+//       repeats it.
 //   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE or
-//       reports credits (R12), a doorbell, a command or a flush whose queue's context is not here starts a read of it
-//       in the cycle in which it is looked at (`context_dma` in that cycle), and goes on in the cycle in which the
-//       context comes. Those behind it wait, in order; but packets, doorbells, commands and flushes do not wait for
-//       each other. A context that one of them waits for is not evicted for another. A queue whose context does not
-//       exist has no WQEs.
+//       reports credits (R12), a doorbell, a command or a flush may find that its queue's context is not here. It then
+//       starts a read of the context in that cycle (`context_dma`), and goes on in the cycle in which the context
+//       comes. Those behind it wait, in order; but packets, doorbells, commands and flushes do not wait for each other.
+//       A context that one of them waits for is not evicted for another. A queue whose context does not exist has no
+//       WQEs.
 //   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
-//   R16 After a doorbell had to wait for a context, and until no doorbell comes in a cycle, a packet that finds no WQE
-//       posted waits too: a doorbell of its queue may be among them. So a cache miss causes no RNR NAK.
+//   R16 After a doorbell had to wait for a context, a packet that finds no WQE posted waits too, until no doorbell
+//       comes in a cycle. A doorbell of the packet's queue may be among those that wait. So a cache miss causes no RNR
+//       NAK.
 //   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells that
 //       have come: until none comes in a cycle, or as many as their link holds are taken. Destroy waits until no read
 //       of its WQEs is in flight; all others are answered when they are carried out. WQEs that are still to be flushed
@@ -60,9 +64,9 @@
 //       completion generator hands the place on to the requester. In a NIC without a requester there is no limit, and
 //       nobody reads the message: its match is its end (DATA_VALID).
 //   R20 The part of a QP's context that this block keeps is looked up beside each packet, flush request and command
-//       that names a line, when it is taken; no one else changes it while the line is pinned. What a packet or a flush
-//       leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it is not written: the
-//       context cache makes a new context.
+//       that names a line, when it is taken. No other block changes this part while the line is pinned. What a packet
+//       or a flush leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it is not
+//       written: the context cache makes a new context.
 //   R21 What a read has fetched is looked at in the cycle in which it is completed: WQEs at `fetched_wqes`, the context
 //       of a queue at `fetched`. One that is written to host memory leaves over `written_back` in the cycle of its
 //       request. One read of a context starts in a cycle.
@@ -109,7 +113,7 @@ class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
   WqId create(const WqContext& attributes, HostMemory& memory) override;
   // For tests. `valid` is 0 when there is no such queue; false: its context is on its way.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return table_.read(id, memory, record); }
-  // Of a queue whose context is here.
+  // For a queue whose context is here.
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
   std::uint32_t posted(WqId id) const { return table_.posted(id); }
   std::uint32_t wqes_in_use() const { return slots_.occupied(); }
@@ -133,7 +137,7 @@ class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
     const StoredQueue* read(const QueueLine& at, std::uint32_t& words) const override;
     void write(Cycle, const QueueWrite& what) override;
     WorkQueueTable::Cache& cache;
-    // That came in the last step, as it came: for observers at the end of a cycle, who see it changed otherwise.
+    // The context that came in the last step, as it came. Observers at the end of a cycle would see the line changed.
     std::uint32_t line = WorkQueue::kNone;
     StoredQueue came;
   };

@@ -121,8 +121,8 @@ bool SrqWqeFetcher::create(const WqCommand& command, WqReply& reply) {
     new_queue_ = kNoWq;
     return true;
   }
-  // When its set has no free line, the context is read as if it existed: another one is evicted for it, and when the
-  // read finds none, the line is free.
+  // When the context's set has no free line, the context is read as if it existed, and another one is evicted for it.
+  // When the read finds no context, the line is free.
   if (look_up(kCommand, new_queue_) == ContextLookup::kAbsent) waits_.forget(kCommand);
   return false;
 }

@@ -5,38 +5,39 @@
 //
 //   R1  A search begins in the cycle n in which its packet is taken and has its result in the CAM in cycle n +
 //       search_cycles, when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
-//       That holds for a parallel CAM of any size. Banked: a search takes r = ceil(ceil(entries / bank_entries) /
+//       These times hold for a parallel CAM of any size. Banked: a search takes r = ceil(ceil(entries / bank_entries) /
 //       banks_per_cycle) rounds of a cycle each; its result and the next packet come r - 1 cycles later. Hashed: exact
-//       tags are found in search_cycles. The wildcards of the list that are not younger than the result, k of them,
-//       are compared one after another: the result comes w = ceil(k / wildcards_per_cycle) cycles later, and the
-//       next packet is taken in cycle n + max(w, 1).
-//       With hazard = stall a search waits for the result of the one before it of the same list, and so does what is
-//       behind it; with forward it knows which entry that one takes.
+//       tags are found in search_cycles. The k wildcards of the list that are not younger than the result are compared
+//       one after another. The result comes w = ceil(k / wildcards_per_cycle) cycles later, and the next packet is
+//       taken in cycle n + max(w, 1). With hazard = stall a search waits for the result of the search before it of the
+//       same list, and what is behind it waits, too. With hazard = forward a search knows which entry the search before
+//       it takes.
 //   R2  A search and an append accepted in the same cycle: the search does not see the append.
 //   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or
 //       operation is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest
 //       (R4). Each entry that moves into the CAM, or is put back there, occupies it as long.
 //   R4  Everything leaves in the order in which it was taken.
 //   R5  The CAM is shared by all lists and never holds more than `entries` in all. What does not fit is written to the
-//       list's overflow in memory, and so is what comes while there is something in it; but when all of it is on its
-//       way into the CAM (R6), new entries go to the CAM, too.
-//   R6  Refill: while the CAM has room, the oldest entries of the overflows are read, list by list in turn, as many as
-//       there is room for and overflow_entries_per_read at most in a read, refill_reads reads at a time. What a read
-//       has fetched is looked at entry by entry, in order, one a cycle: each is read over `bursts` in the cycle before,
-//       the first one in the cycle in which the read has come. It moves into the CAM in the cycle in which it is looked
-//       at, and waits while the CAM is occupied.
+//       list's overflow in memory, and so is what comes while the overflow has entries. When all entries of the
+//       overflow are on their way into the CAM (R6), new entries go to the CAM, too.
+//   R6  Refill: while the CAM has room, the oldest entries of the overflows are read, list by list in turn. A read has
+//       as many entries as there is room for, at most overflow_entries_per_read; refill_reads reads are in flight at a
+//       time. What a read has fetched is looked at entry by entry, in order, one a cycle. Each entry is read over
+//       `bursts` in the cycle before, the first one in the cycle in which the read has come. It moves into the CAM in
+//       the cycle in which it is looked at, and waits while the CAM is occupied.
 //   R7  A search that the CAM cannot decide (no match, or one that an entry of the overflow may precede) waits for the
-//       reads of its list that are in flight, whose entries are compared as they are looked at. From cycle n +
-//       search_cycles on it walks the rest of the overflow: it reads overflow_entries_per_read entries at a time, each
-//       read when the one before has been looked through, up to the match or the end. The result is there in the cycle
-//       in which the deciding entry is looked at. No packet is taken before the next cycle, and no operation on the
-//       list meanwhile. Entries that are passed over move into the CAM while there is room; what a read has fetched
-//       behind the deciding entry is not looked at.
-//   R8  What the bytes say decides. A match in the overflow that is not its first entry is marked dead by a write of
-//       four bytes. Removal of an entry of the overflow walks it in the same way. When it has more dead entries than
-//       live ones it is compacted, a read and the writes at a time, while the CAM is full and nothing else is to be
-//       read; an append that finds all slots in use waits for that. Nothing is read from the read of a compaction to
-//       its last write: they change what a slot holds. Every write is of one entry, made when it is looked at.
+//       reads of its list that are in flight. Their entries are compared as they are looked at. From cycle n +
+//       search_cycles on the search walks the rest of the overflow, up to the match or the end. It reads
+//       overflow_entries_per_read entries at a time, each read when the entries of the one before have been looked
+//       through. The result is there in the cycle in which the deciding entry is looked at. No packet is taken before
+//       the next cycle, and no operation on the list meanwhile. Entries that are passed over move into the CAM while
+//       there is room; what a read has fetched behind the deciding entry is not looked at.
+//   R8  A match behind the head of the overflow list is marked dead by a 4-byte write; the bytes in memory decide.
+//       Removal of an entry of the overflow walks it in the same way. When the overflow has more dead entries than live
+//       ones, it is compacted, a read and the writes at a time. This happens while the CAM is full and nothing else is
+//       to be read. An append that finds all slots in use waits for the compaction. Nothing is read from the read of a
+//       compaction to its last write, since the writes change what a slot holds. Every write is of one entry, made when
+//       the entry is looked at.
 //   R9  A read that fails, or bytes that contradict the list: the list has failed. What is in its CAM goes on matching.
 //       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher),
 //       operations on the overflow complete with kTagMatch.
@@ -60,8 +61,8 @@
 //       reads the message (`rendezvous`), whose address, key and length go along as local_va, local_key and
 //       local_bytes. When the message is longer than the entry's buffer the whole request is placed there instead, and
 //       completes with kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
-//   R17 What the device sends of itself for a rendezvous (`rendezvous` of a response or a completion): the READ reports
-//       the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
+//   R17 A response or a completion with `rendezvous` belongs to what the device itself sends for a rendezvous. The READ
+//       reports the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
 //   R18 The part of a QP's context that a message leaves is written (`context_write`) when its search is decided; the
 //       part of the packet at `in` stands at `context`.
 #pragma once
