@@ -96,7 +96,7 @@ class LeavingCqes final : public WriteMemory<CqeWrite> {
   std::uint32_t places() const { return static_cast<std::uint32_t>(bytes_.size() / slots_ / stride_); }
   std::uint32_t bytes_of_place() const { return slots_ * stride_; }
   std::uint8_t* place(std::uint32_t n) { return &bytes_[std::size_t{n} * slots_ * stride_]; }
-  // That was written last, and the CQE in its first slot.
+  // The place that was written last, and the CQE in its first slot.
   std::uint8_t* last_place() { return place(last_ / slots_); }
   Cqe first_of_last() {
     Cqe cqe;

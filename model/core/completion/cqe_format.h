@@ -6,8 +6,9 @@
 //   R2  kCqeGrh: UD packets with a GRH, an IPv6 header or an IPv4 header.
 //   R3  The owner bit of CQE k is (k / slots) mod 2.
 //   R4  CQEs join a compressed session when they are successful and differ only in byte_count, wqe_index and timestamp;
-//       all get the title's timestamp. A session of one is written as a plain CQE; of n >= 2 as a title and ceil(n / 7)
-//       slots of mini CQEs, which stand for all n: never more slots than n plain ones.
+//       all get the title's timestamp. A session of one is written as a plain CQE. A session of n >= 2 is written as a
+//       title and ceil(n / 7) slots of mini CQEs, which stand for all n. A session never takes more slots than n plain
+//       CQEs.
 //   R5  With a stride of 128 bytes a CQE is in the second half of its slot, the first half is zero.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a block that wait for contexts of its table (core/memory/context_cache.h), each for one at a time:
-// packets, doorbells, commands and so on, here called askers and numbered from 0. No time in it.
+// The parts of a block that wait for contexts of its table (core/memory/context_cache.h), each for one at a time. The
+// parts (packets, doorbells, commands and so on) are called askers here and numbered from 0. No time in it.
 //
 //   R1  look_up() starts the read of a context that is not on the chip. The asker repeats it in each cycle until the
 //       context has come; that counts as one miss. When no read can start yet, a later look_up() starts it.
@@ -8,10 +8,10 @@
 //   R3  When a read shows that a context does not exist, every asker that waits for it gets kAbsent next time.
 //   R4  For an owner that calls begin_cycle(): one read starts in a cycle, the first one that is asked for.
 //
-// A Table has: Cache and cache(); line_of(number), the line of a context that may be used, or kNone; gone(number),
-// whether the context exists no more although its line is still kept; may_evict(line); evicted(line), called after an
-// eviction. Counters, those of the block, have context_hits, context_misses, context_reads, context_reads_ahead and
-// context_write_backs.
+// A Table has: Cache and cache(). Also line_of(number), the line of a context that may be used, or kNone. Also
+// gone(number): the context exists no more although its line is still kept. Also may_evict(line), and evicted(line),
+// called after an eviction. Counters, those of the block, have context_hits, context_misses, context_reads,
+// context_reads_ahead and context_write_backs.
 #pragma once
 
 #include <array>

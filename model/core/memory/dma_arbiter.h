@@ -10,10 +10,10 @@ namespace rxnic {
 class DmaArbiter {
  public:
   virtual ~DmaArbiter() = default;
-  // `asking`: a bit for each requester of the DMA engine that asks, at least one: the clients in the order of
-  // DmaClient, then the payload of packets, the data that responses gather, and events. `last`: who started the TLP
-  // before. The number of the one that is to start; a number that does not ask is the lowest that does. One that lacks
-  // a tag or credit cannot start: the arbiter is asked again, without it.
+  // `asking`: a bit for each requester of the DMA engine that asks, at least one. The order: the clients as in
+  // DmaClient, the payload of packets, the data that responses gather, events. `last`: who started the TLP before. The
+  // number of the one that is to start; a number that does not ask is the lowest that does. One that lacks a tag or
+  // credit cannot start: the arbiter is asked again, without it.
   virtual std::size_t next(std::uint32_t asking, std::size_t last) = 0;
 };
 

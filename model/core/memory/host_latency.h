@@ -3,8 +3,8 @@
 //
 //   R1  `constant`: each read takes read_latency_ps.
 //   R2  `range`: a whole number of ps from read_latency_min_ps to read_latency_max_ps, each as likely as another.
-//   R3  `table`: the minimum, the 50th, 90th, 99th and 99.9th percentile and the maximum are joined by straight lines;
-//       a read takes the time at a percentile that is drawn in steps of one millionth. A time below the one before it
+//   R3  `table`: the minimum, the 50th, 90th, 99th and 99.9th percentile and the maximum are joined by straight lines.
+//       A read takes the time at a percentile that is drawn in steps of one millionth. A time below the one before it
 //       counts as that one.
 //   R4  A write is visible write_latency_ps after it has left, and up to write_latency_spread_ps later (as R2).
 //   R5  The numbers are splitmix64's, from latency_seed on; reads and writes draw from sequences of their own.

@@ -89,8 +89,8 @@ struct NoClock {
 };
 
 // A block's part as the memory behind its ports. Without a line (kNoLine) there is nothing. `Write`: where and what.
-// With a clock, whose cycle() is the present one, what is written in a cycle shows in the next one, also to an observer
-// that looks at the end of the cycle.
+// With a clock, whose cycle() is the present cycle, a value that is written in a cycle shows in the next cycle. An
+// observer that looks at the end of a cycle sees the value before, too.
 template <class Part, class Write, class Clock = NoClock>
 class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
  public:

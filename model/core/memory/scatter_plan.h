@@ -15,9 +15,9 @@
 //       policy is to drop, never come here: the WQE fetcher, which can keep the WQE, has dropped them.)
 //   R6  byte_count of a completion: the bytes put into the WQE, or those of the WRITE. For a message whose
 //       end never came (PacketRole::kTruncated): the bytes put there so far.
-//   R7  The work is done in looks. A look at an element finds one piece in it, or passes it over: because it is empty,
-//       or because the 40 bytes that are left as they were end with it or behind it. A packet that writes nothing takes
-//       one look, or as many as the elements that it passes over.
+//   R7  The work is done in looks. A look at an element finds one piece in the element, or passes the element over. An
+//       element is passed over when it is empty, or when the 40 bytes that are left as they were end with it or behind
+//       it. A packet that writes nothing takes one look, or as many as the elements that it passes over.
 #pragma once
 
 #include <cstdint>

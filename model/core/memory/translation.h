@@ -11,10 +11,10 @@
 //       QP. It exists from then on without allowing anything.
 //   R5  Binding a window (rules 4.4): the window exists and is of the QP's PD; one of type 2 is invalid, and its new
 //       key differs from its last. The region exists, is of that PD and no window, lets windows be bound to it, is not
-//       zero-based, may be written locally when the window may be written remotely, and holds the window. A type 1
+//       zero-based, and holds the window. It may be written locally when the window may be written remotely. A type 1
 //       window may also be bound to nothing. A region with a tree has no windows.
-//   R6  A region with `levels` has a tree instead of a list: tables of kTableEntries entries, each the bus address of a
-//       table of the next level, on the last level of a page. Page 0 of it is the one of address 0.
+//   R6  A region with `levels` has a tree instead of a list. The tree has tables of kTableEntries entries, each the bus
+//       address of a table of the next level, on the last level of a page. Page 0 of it is the one of address 0.
 //   R7  An entry with kAbsentPage names nothing: the page has to be asked for (on-demand regions).
 //   R8  A null region has neither pages nor MTT entries. It is checked as any other; what is written to it goes
 //       nowhere, what is read from it is zeros, and no page of it is looked up (ibv_alloc_null_mr(3)).

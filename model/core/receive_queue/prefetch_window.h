@@ -3,8 +3,8 @@
 //
 //   R1  The window is the number of WQEs that are held, or are on their way, beyond those that packets ask for
 //       (wqe_prefetch.h, R1). More than the prefetch depth acts as the depth.
-//   R2  The policy is asked when the queue gets a prefetch context, and when a packet begins to wait for its WQE; and,
-//       if it says so, for each WQE that a packet takes.
+//   R2  The policy is asked when the queue gets a prefetch context, and when a packet begins to wait for its WQE. If
+//       the policy asks for this, it is asked for each WQE that a packet takes, too.
 #pragma once
 
 #include <algorithm>

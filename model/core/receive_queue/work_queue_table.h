@@ -5,11 +5,11 @@
 //
 //   R1  Doorbell: the producer index counts the WQEs posted, free-running. A doorbell by which the index goes back, or
 //       that posts more than the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
-//   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free one; a packet
-//       that needs a WQE takes a free one or that of the least recently used queue, whose prefetched WQEs are forgotten
-//       and read again when they are needed.
-//       Unless `greedy`, WQEs are read that packets ask for, and a window (wqe_prefetch.h, R1) that begins with one
-//       read's worth for a queue that a doorbell gave its context, and with none for one that took it from another.
+//   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free prefetch context.
+//       A packet that needs a WQE takes a free context, or that of the least recently used queue. This queue's
+//       prefetched WQEs are forgotten, and read again when they are needed. Unless `greedy`, the WQEs that packets ask
+//       for are read, and a window ahead of them (wqe_prefetch.h, R1). The window begins with one read's worth when a
+//       doorbell gave the queue its context, and with none when a packet took the context from another queue.
 //   R3  At most `reads` reads are in flight. Queues that may want one are in a line and take turns, one read each; one
 //       of them is looked at in a cycle. One that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
@@ -40,8 +40,8 @@ struct WorkQueue {
   static constexpr std::uint32_t kNone = 0xffffffff;
   Record& record() { return context; }
   const Record& record() const { return context; }
-  // Of the one before: it had no reads in flight and has lost its prefetch context. It may have been evicted while it
-  // was being destroyed.
+  // Clears what the line held for the queue before. This queue had no reads in flight and has lost its prefetch
+  // context. It may have been evicted while it was being destroyed.
   void settle() {
     asked = 0;
     closing = false;
@@ -77,14 +77,14 @@ class WorkQueueTable {
   WqId new_number();  // for another queue
   // Creates the queue of that number. False, and nothing done: no line is free, or its context is on its way.
   bool place(WqId id, const WqContext& context);
-  // Of a queue that exists. False while reads of it are in flight: nothing more is read, and it is to be called again.
+  // The queue must exist. False while reads of it are in flight: nothing more is read, and it is to be called again.
   // (R6) So, too, when its context is on its way.
   bool destroy(WqId id);
   void reset(WqId id);  // as if just created; precondition: it is here
   // For tests.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return cache_.read(raw(id), memory, record); }
 
-  // Contexts. That of a queue that is being destroyed is not here.
+  // Contexts. The context of a queue that is being destroyed is not here.
   Cache& cache() { return cache_; }
   const Cache& cache() const { return cache_; }
   bool here(WqId id) const { return find(id) != nullptr; }
@@ -100,7 +100,7 @@ class WorkQueueTable {
   bool may_evict(std::uint32_t line) const { return cache_[line].reads == 0; }  // (R7)
   void evicted(std::uint32_t line) { unbind(line); }
 
-  // Of a queue that is here.
+  // For a queue that is here.
   const WqRecord& context(WqId id) const { return find(id)->context; }
   std::uint32_t posted(WqId id) const { return context(id).producer - context(id).taken; }
 

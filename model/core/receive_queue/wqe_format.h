@@ -4,9 +4,9 @@
 //   R1  Data segments start at the slot's first byte; in a linked list a NextSegment stands before them.
 //   R2  The list ends with the slot, or before a segment whose lkey is kInvalidKey.
 //   R3  A segment of length 0 is skipped, whatever its lkey.
-//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, those of
-//       length 0 among them, or when they hold more than 2^31 bytes together. Only the index of a bad WQE is used.
-//       So the device looks at kMaxSge + 1 segments at most.
+//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, or when its segments hold more than 2^31 bytes
+//       together. A WQE with more than kMaxSge segments, those of length 0 among them, is bad, too. Only the index of a
+//       bad WQE is used. So the device looks at kMaxSge + 1 segments at most.
 //   R5  A next index outside the queue is taken modulo its slots, so that a program's mistake stays within its queue.
 #pragma once
 

@@ -3,8 +3,8 @@
 //
 // WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
 //
-//   R1  At most `depth` WQEs are held or on their way, and none that was not posted; nor more than are asked for and a
-//       window ahead of them, of which a policy decides (prefetch_window.h).
+//   R1  At most min(depth, posted, asked for + window) WQEs are held or on their way. A policy decides the window
+//       (prefetch_window.h).
 //   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A
 //       read for what is asked for goes out at once. One for the window alone waits until there is room for all of it,
 //       or for half of the window, so that reads do not become small.
@@ -17,7 +17,7 @@
 //   R6  A WQE is handed out only when every WQE before it has confirmed its place.
 //   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after
 //       it.
-//   R8  Of a WQE the bytes are held that the device looks at (wqe_format.h, R4).
+//   R8  A held WQE has only the bytes that the device looks at (wqe_format.h, R4).
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,10 @@
 //   R6  A request that is sent again is not a new one.
 //
 //   Unless the QP resynchronises:
-//   R7  Requests complete in order. Requests behind a READ or atomic whose answer is missing are not completed; an
-//       answer to one of them reports a gap (kGap) at the first missing PSN to the requester. So does a READ response
-//       that is ahead (dropped: kPsnAhead); one that has come before is dropped as unsolicited. Each response but the
-//       last holds the MTU, the last the rest (else dropped: kInvalidRequest).
+//   R7  Requests complete in order. Requests behind a READ or atomic whose answer is missing are not completed. An
+//       answer to one of these requests reports a gap (kGap) at the first missing PSN to the requester. So does a READ
+//       response that is ahead (dropped: kPsnAhead); one that has come before is dropped as unsolicited. Each response
+//       but the last holds the MTU, the last the rest (else dropped: kInvalidRequest).
 //   R8  Every accepted answer is reported to the requester, except those of a QP whose requests have failed.
 //   R9  A completion that the requester sends (requests in error and flushed; all of UC and UD) is dropped when its
 //       WQE has been completed. The first in error ends the QP's requests: no answer completes anything after it.

@@ -94,7 +94,7 @@ void SendQp::post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes) {
   if (alone && wqe_bytes > 0 && bytes_of_next() <= wqe_bytes) ring_.fetched(1);  // (R6)
 }
 
-// Of the WQE that was posted last; of one that cannot be read none came.
+// Bytes of the WQE that was posted last; no bytes came of a WQE that cannot be read.
 std::uint64_t SendQp::bytes_of_next() {
   const auto slot = ring_.slot(ring_.next(), port_.memory);
   SendControl control;

@@ -7,20 +7,21 @@
 //       its segments (payload_locator.h; READ and atomics: the right to write there). Its payload is located as its
 //       packets are made.
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
-//       all WQEs before it are answered. The same holds for a WQE that software changed after it was begun.
+//       all WQEs before it are answered. A WQE that software changed after it was begun stops the queue likewise.
 //   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and
-//       those that are posted later, as flushed. RC, XRC: the QP is in kError. UC, UD, RAW_PACKET: it is in kSqe,
-//       unless the failure was found elsewhere (kFlushed); software takes it back to kRts: what was posted by then is
-//       flushed, what is posted from then on is sent.
+//       those that are posted later, as flushed. RC, XRC: the QP is in kError. UC, UD, RAW_PACKET: the QP is in kSqe,
+//       unless the failure was found elsewhere (kFlushed). When software takes the QP back to kRts, what was posted by
+//       then is flushed, and what is posted from then on is sent.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
-//   R6  WQEs are read when none is in the device, in kRts only. One that came with its doorbell is in the device then,
-//       when no packet and no other WQE waits before it, and as many bytes came as it has; otherwise it is read as the
+//   R6  WQEs are read when none is in the device, in kRts only. A WQE that came with its doorbell is in the device at
+//       once when all of its bytes came, and no packet and no other WQE waits before it. Otherwise it is read like the
 //       others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
-//   R8  A QP without a ring has WQEs of the device itself, which are never read: a rendezvous is a READ, and when that
-//       is answered a FIN, before READs that have not begun. Their completions are marked (`rendezvous`); a READ's has
-//       the handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
+//   R8  A QP without a ring has WQEs of the device itself, which are never read. A rendezvous is a READ and, when the
+//       READ is answered, a FIN, which goes before READs that have not begun. Their completions are marked
+//       (`rendezvous`); a READ's has the handle of the entry that matched as its wqe_index. After a failure no FIN
+//       follows, whatever has come.
 //   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. One is begun in kRts when all WQEs
 //       before it are answered (UC: have left), and the next WQE when it is done. One that is refused fails as R3.
 //   R10 A packet is made when no page of its payload is absent. A WQE with a page that does not exist fails as R3.

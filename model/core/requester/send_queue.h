@@ -2,8 +2,8 @@
 // Requests of one QP in the order of its SQ: their PSNs and packets, which are outstanding, and the effect of answers
 // and timeouts (IBTA volume 1, 9.7 and 9.9.2). Without time: the caller has the timer.
 //
-//   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs; a READ is one packet that
-//       takes the PSNs of its responses, an atomic one packet and one PSN. A message of TSO is cut at its MSS.
+//   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs. A READ is one packet that
+//       takes the PSNs of its responses; an atomic is one packet with one PSN. A message of TSO is cut at its MSS.
 //   R2  A packet is sent while fewer than `window` request packets are without an answer. READ and atomics: fewer than
 //       max_rd_atomic at a time. A fenced request waits until none is outstanding, and until the data of all of them
 //       has left for memory (place()): it may read what they have brought.

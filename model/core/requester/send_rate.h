@@ -3,10 +3,10 @@
 // Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 and figure 7).
 //
 //   R1  A QP has no limit before its first CNP, nor after R5. A CNP finds it then at the line's rate with alpha = 1.
-//   R2  A CNP reduces the rate: the current rate is multiplied by 1 - alpha / 2 (at least dcqcn_least_percent of it,
-//       and dcqcn_min_mbps), then alpha becomes (1 - g) alpha + g with g = 2^-dcqcn_alpha_shift. Timers, byte counter
-//       and the stages of both begin anew. One that comes less than dcqcn_reduce_period after the last reduction only
-//       raises alpha, and its timer begins anew.
+//   R2  A CNP reduces the rate: the current rate is multiplied by 1 - alpha / 2, with dcqcn_least_percent of it and
+//       dcqcn_min_mbps as lower bounds. Then alpha becomes (1 - g) alpha + g with g = 2^-dcqcn_alpha_shift. Timers,
+//       byte counter and the stages of both begin anew. One that comes less than dcqcn_reduce_period after the last
+//       reduction only raises alpha, and its timer begins anew.
 //   R3  After each dcqcn_alpha_timer without a CNP alpha becomes (1 - g) alpha.
 //   R4  The rate is increased after each dcqcn_increase_timer and after each dcqcn_increase_bytes sent; each of the two
 //       counts its increases, its stage. While no stage is past dcqcn_fast_stages the current rate goes half the way to
@@ -18,9 +18,10 @@
 //       change a distance that has begun.
 //   R7  Rates are whole kb/s, alpha is a multiple of 2^-20. What was due at a time is done when the QP is looked at
 //       next: nothing happens in between that could see it.
-//   R8  Before a reduction the target becomes the current rate: always (dcqcn_target), when the rate was increased
-//       since the reduction before (`increased`), or when it was increased by the byte counter (`byte_counter`). So the
-//       CNPs of one burst do not take along what the rate returns to. At the first CNP (R1) it is the line's rate.
+//   R8  Before a reduction the target becomes the current rate, as the parameter says. It does so always
+//       (dcqcn_target), when the rate was increased since the reduction before (`increased`), or when the byte counter
+//       increased it (`byte_counter`). So the CNPs of one burst do not take along what the rate returns to. At the
+//       first CNP (R1) it is the line's rate.
 #pragma once
 
 #include <cstdint>

@@ -10,11 +10,11 @@
 //       header.
 //   R5  BIND_MW and LOCAL_INV have neither data segments nor inline data.
 //   R6  TSO has a header of 1 to kMaxTsoHeaderBytes, which lies within the slot, an MSS that is not 0, and no inline
-//       data. Header and segment together are not longer than a message of the transport (R4), on RAW_PACKET the header
-//       is not shorter than an Ethernet header, and the data is not longer than max_tso.
+//       data. Header and segment together are not longer than a message of the transport (R4), and the data is not
+//       longer than max_tso. On RAW_PACKET the header is not shorter than an Ethernet header.
 //   R7  kSendChecksums: UD and RAW_PACKET only.
-//   R8  A violation of R1..R3, R5, R7 and of the first sentence of R6 is a local QP operation error, of R4 and of the
-//       lengths in R6 a local length error.
+//   R8  A violation of R1..R3, R5, R7 and of the first sentence of R6 is a local QP operation error. A violation of R4
+//       and of the lengths in R6 is a local length error.
 #pragma once
 
 #include <array>

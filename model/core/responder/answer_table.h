@@ -2,8 +2,8 @@
 // The answers that a responder has to send, for each QP in the order of its requests. Without time: that is the ACK
 // generator's part (model/blocks/ack_generator.h).
 //
-//   R1  Answers of a QP are due in their order. One without memory to read or change is due as soon as it is the first
-//       of its QP, a READ with its data, an atomic when it has been carried out.
+//   R1  Answers of a QP are due in their order. An answer that needs no memory read or changed is due as soon as it is
+//       the first of its QP. A READ is due with its data, an atomic when it has been carried out.
 //   R2  Each QP has its own list of answers: no answer waits for one of another QP.
 //   R3  An ACK that is the last of its QP's waiting answers is replaced by the next one, which acknowledges its request
 //       as well.

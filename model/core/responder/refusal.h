@@ -7,7 +7,7 @@
 //   R1  A packet that fails on RC moves its QP to the error state. Packets behind it are squashed by the block that
 //       refused it, also those that have failed before; packets ahead of it complete.
 //   R2  RNR: the transport checker goes back to the packet and begins a new epoch. Packets of the old epoch are
-//       squashed, and an error state that one of them caused in the checker is taken back; the QP stays usable and is
+//       squashed, and an error state that one of them caused in the checker is taken back. The QP stays usable and is
 //       silent until the packet's PSN comes again (rules 6).
 //   R3  UC, UD: only the rest of the packet's message is dropped.
 //   R4  A squashed packet completes and answers nothing. Its WQE, when it has one, is flushed with the last packet that
@@ -44,7 +44,7 @@ class Refusals {
   void fail_rnr(PathPacket& p, std::uint8_t timer, DropReason reason = DropReason::kNoReceiveWqe);
   // The QP fails for another reason than a packet at hand: requests are refused from now on.
   void fail_requests(std::uint32_t line, std::uint32_t residence);
-  // The same without a report, when the transport checker knows of it.
+  // As fail_requests(), but without a report, when the transport checker knows of the failure.
   void refuse_requests(std::uint32_t line, std::uint32_t residence) { record(line, residence).requests = true; }
 
   // Sends what is to be reported; `port` is an Out<Refusal>, which may be unbound: then nobody wants to know.

@@ -7,11 +7,11 @@
 //       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
 //       it.
 //   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
-//       replayed from the saved resource, and dropped when they are not what was saved: of another operation, or a
-//       READ whose address and length are not those that its PSN implies.
+//       replayed from the saved resource, and dropped when they differ from what was saved. They differ in their
+//       operation, or, for a READ, in address and length from those that its PSN implies.
 //   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.
 //   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a
-//       message: on an RQ the message is given up and its WQE used again; on an SRQ its WQE completes with
+//       message: on an RQ the message is given up and its WQE used again. On an SRQ the message's WQE completes with
 //       REM_INV_REQ and the new message is dropped. Other sequence or length errors drop the rest of the message; a
 //       SEND's WQE completes so if it is an SRQ's.
 //   R5  UD. SEND ONLY of at most the MTU; everything else is dropped.
@@ -25,10 +25,9 @@
 //   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
 //       domain or changes within a SEND: NAK 0x61. WRITEs, READs and atomics name one, too: the memory must belong to
 //       its PD, or to the QP's when there is no such SRQ in the domain.
-//   R11 A QP that resynchronises, or of whose capture that is the first request (`starts_inside`), and sees a MIDDLE or
-//       LAST without its FIRST: a SEND takes its WQE there and then
-//       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
-//       written.
+//   R11 A MIDDLE or LAST may come without its FIRST to a QP that resynchronises, or as the first request of the QP in a
+//       capture (`starts_inside`). A SEND then takes its WQE there and completes with what is left of the message. A
+//       WRITE, whose address is not known, is acknowledged and counted, not written.
 //   R12 A packet refused because no WQE was available: the QP's state from before it is restored, in a new epoch, and
 //       the QP is silent until the packet's PSN comes. An error state that a packet behind it caused here is taken
 //       back. Other refusals move the QP to the error state for good.

@@ -5,11 +5,11 @@
 //
 //   R1  A new request overwrites the oldest entry.
 //   R2  A search finds the entry whose PSN range holds the PSN, the newest first.
-//   R3  Entries at or ahead of a new request's PSN are of packets that were taken back (RNR): the new one takes
+//   R3  Entries at or ahead of a new request's PSN are of packets that were taken back (RNR). The new request takes
 //       their place, so that a repetition does not push out an entry that may still be asked for.
-//   R4  There are `entries` of them. A QP has those that were reserved for it, and no others. Of fewer than before the
-//       oldest are given back; with more than before what is saved stays.
-//   R5  Of what was overwritten the newest PSN is kept: those up to it that are not found were overwritten.
+//   R4  There are `entries` of them. A QP has those that were reserved for it, and no others. When fewer are reserved
+//       than before, the oldest are given back; when more are reserved, what is saved stays.
+//   R5  The newest PSN that was overwritten is kept: PSNs up to it that are not found were overwritten.
 #pragma once
 
 #include <cstdint>

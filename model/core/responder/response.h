@@ -44,8 +44,8 @@ struct ReadInProgress {
   bool begun = false;  // FIRST was made
 };
 
-// Makes `p` the next response of a READ with bytes left (R2): headers as in `shared`, and in `pieces` where the data is
-// to be read from and where in the frame it goes (R3). build_answer() completes it when the data is there.
+// Makes `p` the next response of a READ with bytes left (R2), with headers as in `shared`. `pieces` says where the data
+// is to be read from and where in the frame it goes (R3). build_answer() completes it when the data is there.
 void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read, PieceList& pieces);
 
 // Writes and seals the frame from p.h; `payload_bytes` of it are in place.

@@ -2,8 +2,8 @@
 // Tag-matching list of one TM SRQ (rules 5): which posted tag a message matches. Without time.
 //
 //   R1  Oldest wins: of all entries with (tag & mask) == entry.tag the one appended first is returned and consumed.
-//   R2  append fails when max_tags entries are posted, or when the handle is not below max_tags or is in use. remove
-//       fails when the entry is not posted: consumed meanwhile, removed, never there.
+//   R2  An append fails when max_tags entries are posted, or when the handle is not below max_tags or is in use. A
+//       remove fails when the entry is not posted: consumed meanwhile, removed, never there.
 //   R3  The device counts the unexpected messages. While software's count (acknowledge) differs from it the list is out
 //       of phase: entries appended meanwhile match nothing, older ones still match. When the counts agree, all
 //       entries match.
@@ -14,9 +14,9 @@
 //       (move_in), is matched (take) or removed (drop).
 //   R6  A match can be undone: the entry is posted again, with its old age, in the CAM (restore) or in the overflow
 //       (put_back).
-//   R7  The entries of the overflow are younger than those in the CAM, save one case: while all of the overflow is on
-//       its way into the CAM, younger entries may be appended to the CAM. Those are not `settled`: an entry of the
-//       overflow may be older.
+//   R7  The entries of the overflow are younger than those in the CAM, save one case. While all of the overflow is on
+//       its way into the CAM, younger entries may be appended to the CAM. Such entries are not `settled`: an entry of
+//       the overflow may be older.
 //
 // Entries of equal mask and tag hash to one bucket, in the order of age; a search does one look-up for each distinct
 // mask in the CAM. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
@@ -36,8 +36,8 @@ class TagMatchList {
   // The CAM.
   std::uint32_t find(std::uint64_t tag) const;  // the oldest match in the CAM; kNoTagEntry: none
   void consume(std::uint32_t handle);           // of the CAM
-  // Entries with a wildcard that are older than `found`, and `found` itself when it has one: those that are compared
-  // one after another before it is the result. kNoTagEntry: all of them.
+  // Entries with a wildcard that are older than `found`, and `found` itself when it has a wildcard. They are compared
+  // one after another before `found` is the result. kNoTagEntry: all entries with a wildcard.
   std::uint32_t wildcards_before(std::uint32_t found) const;
   std::uint32_t youngest() const { return by_age_.last; }  // of the CAM; kNoTagEntry: it is empty
   bool in_cam(std::uint32_t handle) const { return is(handle, Place::kCam); }
@@ -62,7 +62,7 @@ class TagMatchList {
   static bool matches(const StoredTag& e, std::uint64_t tag, std::uint64_t held_from) {
     return (tag & e.mask) == e.tag && e.sequence < held_from;
   }
-  // Of an entry that was read, and is there. `first`: no live one is before it.
+  // `e` was read, and is there. `first`: no live one is before it.
   void move_in(const StoredTag& e);
   void take(const StoredTag& e, bool first);
   void drop(const StoredTag& e, bool first);

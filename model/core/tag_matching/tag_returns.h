@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches that the WQE fetcher may give back to the tag matcher: those on their way to it, from the search on, and
-// those that the fetcher has not let go or returns just now.
+// Matches that the WQE fetcher may give back to the tag matcher. Such a match is on its way to the fetcher, from the
+// search on, is held by the fetcher, or is returned just now.
 #pragma once
 
 #include <cstdint>

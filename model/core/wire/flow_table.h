@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flow steering: the QP that gets a frame that is not RDMA.
 //
-//   R1  Of the normal flows that a frame agrees with, the one with the lowest priority number; of several with the same
-//       number the one that was made first. When there is none: a multicast default for a frame to a multicast address,
-//       then an all default; by the same order.
+//   R1  The normal flow with the lowest priority number of those that a frame agrees with; when several have this
+//       number, the flow that was made first. When there is none: a multicast default for a frame to a multicast
+//       address, then an all default; by the same order.
 //   R2  A flow names a QP. When that spreads its frames (RSS), the frame goes to the QP in entry (hash mod entries) of
 //       its indirection table. The hash is Toeplitz's (Microsoft, "Verifying the RSS Hash Calculation") of the chosen
-//       fields that the frame has, in the order source address, destination address, source port, destination port; of
-//       none it is 0.
+//       fields that the frame has. Their order is source address, destination address, source port, destination port;
+//       without any field the hash is 0.
 //   R3  At most `flows` flows and `contexts` QPs that spread.
 //   R4  Each flow counts the frames that it takes, and their bytes.
 #pragma once

@@ -36,7 +36,7 @@ std::uint16_t vcrc(Bytes packet);
 // Whether it carries that behind its ICRC; a packet without one, or of another link, has none that could be wrong.
 bool has_vcrc(Bytes frame, const Headers& h);
 bool vcrc_matches(Bytes frame, const Headers& h);
-// Of any other packet it is right. (R5)
+// True for every other packet. (R5) (R5)
 bool ipv4_checksum_matches(Bytes frame, const Headers& h);
 bool udp_checksum_matches(Bytes frame, const Headers& h);  // (R6) likewise
 

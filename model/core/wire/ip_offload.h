@@ -7,9 +7,9 @@
 //       by TCP or UDP, not by an extension header.
 //   R2  Nothing is read or written behind the bytes that are given. The packet ends where its IP header says: what
 //       Ethernet has padded is no part of it. One that says more than there is is no IP packet.
-//   R3  fill_checksums() writes that of an IPv4 header, and that of TCP or UDP unless the packet is a fragment or too
-//       short for its header, whatever was in their place. 0 of UDP is written as ffff (RFC 768). Bytes that are no IP
-//       packet stay as they are.
+//   R3  fill_checksums() writes the checksum of an IPv4 header, whatever was in its place. It writes the checksum of
+//       TCP or UDP likewise, unless the packet is a fragment or too short for its header. A UDP checksum of 0 is
+//       written as ffff (RFC 768). Bytes that are no IP packet stay as they are.
 //   R4  checksums_ok(): an IPv4 packet, no fragment, with a good header checksum and a good one of TCP or UDP. UDP may
 //       have none (0). (ibv_poll_cq(3): IBV_WC_IP_CSUM_OK)
 //   R5  set_segment_header(): a header that ends with those of IP and TCP becomes that of one segment. It gets IP's
