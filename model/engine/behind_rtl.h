@@ -28,7 +28,8 @@ class BehindRtl {
   virtual void taken(const sc_core::sc_object& port, const void* value) { (void)port, (void)value; }
   // A counter that the face counts up by what passes its ports; nullptr: the block has none of the name.
   virtual std::uint64_t* counter(std::string_view name) = 0;
-  // Gives what was set up before the first cycle as values at the block's inputs, so that RTL begins in the same state.
+  // Replays what was set up before the first cycle as values at the block's inputs, so that RTL begins in the same
+  // state.
   using Give = std::function<void(const sc_core::sc_object& input, const DescriptorOperations& of, const void* value)>;
   virtual void repeat_setup(const Give& give) const { (void)give; }
 };

@@ -2,11 +2,11 @@
 // A hardware block: an sc_module that the engine steps, and the count of its cycles by activity.
 //
 //   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do even
-//       if no link wakes it, kNever when there is none. It may be called in any cycle: a call with nothing to do
-//       changes nothing.
+//       if no link wakes it. kNever: there is none. It may be called in any cycle: a call with nothing to do changes
+//       nothing.
 //   R2  Each cycle counts as exactly one activity: that of the last step in it or before it.
 //   R3  A block whose activity will change in cycle n without a link event returns at most n, or announces the change
-//       beforehand ("from n on the activity is ..."), which needs no step in n.
+//       beforehand. An announced change ("from n on the activity is ...") needs no step in n.
 #pragma once
 
 #include <array>
@@ -49,7 +49,8 @@ class Block : public sc_core::sc_module {
     *pending_ |= pending_bit_;
     if (!*stepping_) wake_from_outside();
   }
-  // Has step() called in `cycle`, too, whatever it answers before. For steps of other blocks; a cycle near enough.
+  // Schedules an additional step() in `cycle`, whatever cycle step() has returned. To be called from another block's
+  // step() only, for a cycle near enough.
   bool can_wake_in(Cycle now, Cycle cycle) const {
     return arrivals_ != nullptr && cycle.count - now.count < kArrivalSlots;
   }
@@ -71,8 +72,9 @@ class Block : public sc_core::sc_module {
     }
     return next;
   }
-  // The same, with an announced change: the activity is `then` from `until` on, unless a step before `until` gives
-  // another one. (R3) In the modes other than kFast the block is stepped in `until`, and has to give `then` itself.
+  // As rest() above, with an announced change: the activity is `then` from `until` on, unless a step before `until`
+  // gives another one. (R3) In the modes other than kFast the block is stepped in `until`, and has to give `then`
+  // itself.
   Cycle rest(Cycle now, Activity activity, Cycle until, Activity then, Cycle next) {
     rest(now, activity, next);
     if (then == activity || next <= until) return next;

@@ -15,8 +15,8 @@
 //       present cycle.
 //   R7  The block added with add_outside(), the outside block, acts for what is outside the clock domain: programs, or
 //       a test. It is stepped after all the others, whatever the order, because their work in the cycle decides whether
-//       it may let time pass: next_due() gives the cycle in which the model goes on without it. The result is the same
-//       in all modes and orders.
+//       it may let time pass. Its next_due() gives the cycle in which the model goes on without it. The result is the
+//       same in all modes and orders.
 #pragma once
 
 #include <cstdint>

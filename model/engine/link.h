@@ -9,11 +9,11 @@
 //       producer for the next cycle.
 //   R5  A consumer that cannot take anything may ask not to be woken (listen). When it listens again, it is woken if
 //       the link is not empty.
-//   R6  A consumer of many links may have each show in a bit whether it holds a value, visible yet or not (show_in), so
-//       that the consumer looks only at links that do.
+//   R6  A consumer of many links may have each link show in a bit whether it holds a value, visible yet or not
+//       (show_in). The consumer then looks only at links that hold values.
 //   R7  A pushed value fits the widths of its descriptor; checked where assertions are on.
-//   R8  send() is a push of a later cycle that is made now, when the value is known and that there will be room. The
-//       result is that of a push in that cycle; a step is saved. Only in kFast: other modes show what each cycle holds.
+//   R8  send() performs the push of a later cycle early, once the value is final and room is certain. The result is the
+//       same, and one step is saved. Only in kFast.
 //
 // One transfer a cycle needs a capacity of at least 2.
 #pragma once
@@ -45,7 +45,7 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
     h.mix(transfers_);
     h.mix(history_);
   }
-  // Of its values; nullptr: they have no description.
+  // Operations on the link's values; nullptr: they have no description.
   const DescriptorOperations* operations() const { return operations_; }
   std::uint32_t value_bits() const { return operations_ == nullptr ? 0 : operations_->bits; }  // on the port
   std::size_t value_bytes() const { return operations_ == nullptr ? 0 : operations_->bytes; }

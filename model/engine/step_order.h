@@ -2,8 +2,8 @@
 // The order in which the engine steps the blocks that are due in a cycle.
 //
 //   R1  kPath is the order in which the blocks were added, kReverse the opposite.
-//   R2  kRandom derives an order from the seed, the cycle and the blocks' numbers alone: two blocks that are due in a
-//       cycle are stepped in the same sequence whichever others are due, and therefore in every engine mode.
+//   R2  kRandom derives an order from the seed, the cycle and the blocks' numbers alone. So two blocks that are due in
+//       a cycle are stepped in the same sequence whichever others are due, and therefore in every engine mode.
 #pragma once
 
 #include <cstddef>

@@ -65,8 +65,8 @@ void WaveFields::show(WaveFile& file, const void* value) const {
   of_->for_each_number(value, [&](const FieldPath& at, std::uint64_t number) { set(at, number); });
 }
 
-// Numbers come in the order of the fields, the first one in the most significant bits; but the first element of an
-// array is in its least significant ones (types/descriptor_bits.h, R1).
+// Numbers come in the order of the fields, the first one in the most significant bits. An array is the exception: its
+// first element is in its least significant bits (types/descriptor_bits.h, R1).
 void WaveFields::show_bits(WaveFile& file, const std::uint32_t* bits) const {
   if (of_ == nullptr) return;
   Setter set{file, first_, {}};

@@ -17,7 +17,7 @@ class WaveFields {
   // `of`: the descriptor; nullptr: it has no description, and no signals.
   WaveFields(WaveTree& tree, std::size_t scope, const DescriptorOperations* of);
 
-  // Of the present cycle: a copy of a value, or the vector of its port.
+  // Shows the present cycle: a copy of a value, or the vector of its port.
   void show(WaveFile& file, const void* value) const;
   void show_bits(WaveFile& file, const std::uint32_t* bits) const;
 

@@ -2,12 +2,13 @@
 // Waveforms of a run in per-cycle mode: a VCD file for any wave viewer, and beside it a save file of GTKWave.
 //
 //   R1  Each block is a scope, named as its module. Its `activity` is what it does in a cycle, as text.
-//   R2  The signals of a port are named as in RTL of the block: of input x x_valid_i, x_ready_o and the scope x_i, of
-//       output y y_valid_o, y_ready_i and y_o (of an array: as the link). An output is valid in a cycle in which the
-//       block puts a descriptor into the link, and ready while the link has room. An input is valid while the link
-//       offers a descriptor, and ready in a cycle in which the block takes it. So a cycle with valid and ready is a
-//       transfer; what leaves an output in cycle n is offered to the input from n + 1 on. x_more: the number of further
-//       descriptors that pass in the same cycle. x_occupancy: values in the link at the beginning of a cycle.
+//   R2  The signals of a port are named as in RTL of the block. Input x has x_valid_i, x_ready_o and the scope x_i;
+//       output y has y_valid_o, y_ready_i and y_o. Ports of an array are named as their link. An output is valid in a
+//       cycle in which the block puts a descriptor into the link, and ready while the link has room. An input is valid
+//       while the link offers a descriptor, and ready in a cycle in which the block takes it. So a cycle with valid and
+//       ready is a transfer; what leaves an output in cycle n is offered to the input from n + 1 on. x_more: the number
+//       of further descriptors that pass in the same cycle. x_occupancy: values in the link at the beginning of a
+//       cycle.
 //   R3  All fields of the descriptor (descriptors.toml) hold from its first cycle until the next descriptor comes. They
 //       are those of the first one that passes in a cycle.
 //   R4  Where a descriptor refers to a packet, the scope x_packet has the packet's number, QPN, PSN and opcode

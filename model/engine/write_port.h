@@ -44,8 +44,8 @@ class WritePort final : public WritePortBase {
     last_write_ = now;
     if (writes_ < values_.size()) values_[writes_++] = what;
   }
-  // What is written next, for a value that is too big to be copied; it holds what was written there before. Of a port
-  // with one lane.
+  // What is written next, for a value that is too big to be copied; it holds what was written there before. The port
+  // must have one lane.
   Write& next() { return values_[0]; }
   void write_next(Cycle now) {
     memory_->write(now, values_[0]);

@@ -39,7 +39,7 @@ class CommandQueue {
   Ticket resize_cq(const CqContext& cq, std::uint32_t consumer);
   Ticket free_cq(Cqn number);
   Ticket create_region(const MptEntry& entry, std::span<const BusAddress> pages);
-  // Of a region that is created afterwards without pages: those from `first` on. (R3)
+  // For a region that was created without pages: writes the pages from `first` on. (R3) (R3)
   void write_pages(const MptEntry& entry, std::uint64_t first, std::span<const BusAddress> pages);
   // Or a memory window. `bound`: although windows are bound to it; the reply's number says how many.
   Ticket free_region(Key key, bool bound = false);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // N NICs joined by a switch.
 //
-//   R1  A frame takes its sender's line for its length at link_gbps (FCS, preamble and gap counted), then
-//       switch_latency and both cables' delay, then the receiver's line, which is free after the frame before.
+//   R1  A frame first takes its sender's line for its length at link_gbps (FCS, preamble and gap counted), then
+//       switch_latency and both cables' delay. Then it takes the receiver's line, which is free after the frame before.
 //       Cut-through: the receiver's line starts as the first byte comes; a frame to an idle receiver arrives, last
 //       byte, switch_latency + 2 * cable_delay after its last byte left.
 //   R2  Requests and responses of a NIC take turns on its line.
@@ -15,24 +15,24 @@
 //       switch_buffer_bytes of a sender's frames wait for one NIC, that sender's requests to it are paused, and with
 //       them all requests behind them. Responses are never paused: two NICs that could not respond to each other would
 //       deadlock.
-//   R6  Frames for one NIC are delivered in the order in which their first bytes arrive; of those that arrive at the
-//       same time the one from the NIC with the lowest number is first.
+//   R6  Frames for one NIC are delivered in the order in which their first bytes arrive. When several arrive at the
+//       same time, the frame from the NIC with the lowest number is first.
 //   R7  A sender's buffer is released in the cycle in which the last byte leaves; on the wires frames have buffers of
 //       their own.
-//   R8  With switch_full = drop nobody is paused. A frame, request or response, that comes to the switch is dropped
-//       when the frames of its sender that wait there for the same NIC leave no room for it in switch_buffer_bytes.
-//       Frames to the sender's own NIC do not pass the switch: R5 holds for them.
-//   R9  A frame that is ECN capable (core/wire/ecn.h) is marked when it comes to the switch while ecn_threshold_bytes
-//       or more of all senders' frames wait there for the same NIC's line; not with 0. What observers get is the frame
-//       as it left its sender.
+//   R8  With switch_full = drop nobody is paused. A frame, request or response, that comes to the switch needs room in
+//       switch_buffer_bytes. It is dropped when the frames of its sender that wait there for the same NIC leave no room
+//       for it. Frames to the sender's own NIC do not pass the switch: R5 holds for them.
+//   R9  A frame that is ECN capable (core/wire/ecn.h) is marked when it comes to the switch while frames of
+//       ecn_threshold_bytes or more wait there for the same NIC's line. The frames of all senders count; 0 marks none.
+//       What observers get is the frame as it left its sender.
 //   R10 Frames wait at the switch (R8, R9) from when their first byte could go on the receiver's line until it does.
 //       Those that come in a cycle come before one of that cycle leaves, in the order of R6.
 //   R11 A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
 //       observer of all frames counts them. All copies of a multicast frame have the same. A packet that is given to
 //       its receiver before its last byte has left gets its number then; one that was dropped before has none.
 //   R12 A NIC is given a frame when cut_through_bytes of it (FCS, preamble and gap counted) have come over its line, or
-//       all of a shorter one; it knows when the rest will have come (Packet::complete). While it does not take the
-//       frame its line stands still.
+//       all of a shorter frame. The NIC knows when the rest will have come (Packet::complete). While it does not take
+//       the frame its line stands still.
 #pragma once
 
 #include <array>

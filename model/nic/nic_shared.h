@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memories on a NIC's chip that several blocks work on. Each block is given those that it works on, as what it may
-// do with them (nic_blocks.cpp): a block that reads attributes of a QP is given no other part of the context.
+// The memories on a NIC's chip that several blocks work on. Each block is given the memories that it works on, as what
+// it may do with them (nic_blocks.cpp). So a block that reads attributes of a QP is given no other part of the context.
 #pragma once
 
 #include <cstdint>

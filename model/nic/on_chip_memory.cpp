@@ -35,18 +35,18 @@ constexpr std::uint64_t kCursor = kLength + std::bit_width(kMaxSge) + kLength;
 // What a block refuses for a QP: an epoch, a message, a request of ours, and flags (core/responder/refusal.h).
 constexpr std::uint64_t kRefused = 16 + 32 + 32 + 3;
 
-// QPN, PSN, MSN, syndrome, opcode, flags, and of a READ what is left of it (address, key, length, next PSN), of an
-// atomic where it is done (address, key) and with what (two operands).
+// QPN, PSN, MSN, syndrome, opcode and flags. For a READ also what is left of it (address, key, length, next PSN); for
+// an atomic where it is done (address, key) and with what (two operands).
 constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + std::max(kLength + kNumber, 2 * kAddress);
 
 // A READ or an atomic that may be asked for again: operation, PSNs, where, how much.
 constexpr std::uint64_t kSavedRequest = kValid + 2 + 2 * kNumber + kAddress + kKey + kLength;
 
 // The send side of a QP between two packets. Ring: base, slots and stride (as shifts), signals; producer index, next
-// WQE. What the connection says: PSNs (next, first without an answer, end of what was sent, of READs and atomics, and
-// of what these have placed), the packet to be sent next (WQE, number), READs and atomics outstanding, packets since
-// the last that asked for an ACK; retries left, RNR retries left, what each starts from, timeout, MTU, rights to READs;
-// the timer; state and flags (waits, went back, stopped, failed), status and number of the WQE that ended it. A path:
+// WQE. What the connection says: PSNs: next, first without an answer, end of what was sent, of READs and atomics, and
+// of what these have placed. The packet to be sent next (WQE, number), READs and atomics outstanding, packets since the
+// last that asked for an ACK. Retries left, RNR retries left, what each starts from, timeout, MTU, rights to READs. The
+// timer. State and flags (waits, went back, stopped, failed), status and number of the WQE that ended it. A path:
 // AddressVector, remote QPN, Q_Key, P_Key, PD.
 constexpr std::uint64_t kSendQueue = (kAddress + 5 + 4 + 1 + 2 * 32) + (5 * kNumber + 32 + kNumber + 8 + 16) +
                                      (4 * 3 + 5 + 3 + 8) + 64 + (3 + 4 + 5 + 32) +

@@ -54,7 +54,7 @@ std::span<const NamedConfig> named_configs();
 // Throws ConfigError.
 Params load_config(std::string_view name_or_file = kDefaultConfig, std::span<const std::string> overrides = {});
 
-// The same for a configuration in memory; `file` is what an error calls it.
+// As load_config() for a configuration in memory; `file` is what an error calls it.
 Params parse_config(std::string_view text, const std::string& file, std::span<const std::string> overrides = {});
 
 }  // namespace rxnic

@@ -5,8 +5,8 @@
 //   R1  A file has mode 0600 and is a new one: an old one of its name is removed, not emptied. Who has the old one
 //       open, or knows it by another name, sees nothing of the new one.
 //   R2  A symbolic link that stands there is refused, whoever made it: one that came with an archive is the user's,
-//       too. Written to are what keeps nothing: a character device, and a FIFO of the user or of root (/dev/full, a
-//       pipe to a program that shows the capture), also behind a link of theirs.
+//       too. What keeps nothing may be written to: a character device, and a FIFO of the user or of root, also behind a
+//       link of theirs. Examples are /dev/full and a pipe to a program that shows the capture.
 //   R3  A file that the user names by itself (Links::kOfOwner) may be a link of the user or of root: /dev/stdout.
 //   R4  A folder that is made has mode 0700, and so have those on the way. One that is there keeps its mode. A link to
 //       a folder is followed when it is of the user or of root.

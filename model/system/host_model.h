@@ -54,8 +54,8 @@ class HostModel final : public Block {
 
   // Before the simulation starts: the CQ is filled with ones, the queue gets its first WQEs.
   void add_cq(const CqContext& cq);
-  // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue; then
-  // the next entry counts, after the last there is no limit.
+  // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue. Then
+  // the next entry counts; after the last entry there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
   void add_tag_list(TagListParams params);
   // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`; the program knows in the next one.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes the receive path of one NIC, and how long that took, for the report. Times are those of messages:
 //
-//   R1  A receive (a message that completes a receive WQE): from the arrival of its first packet until its CQE is
-//       visible in host memory; and until the CQE is handed over to the DMA engine.
-//       A message that is completed twice, its match with a tag and then its data, is a receive when its data is there;
-//       the completion of its match has a figure of its own. So has a receive that no packet of its own has ended: the
-//       end of its message never came, or a READ has fetched its data (rendezvous). Its time is none of any block.
+//   R1  A receive is a message that completes a receive WQE. One time goes from the arrival of its first packet until
+//       its CQE is visible in host memory, another until the CQE is handed over to the DMA engine. A message that is
+//       completed twice, for its match with a tag and for its data, is a receive when its data is there. The completion
+//       of its match has a figure of its own. So has a receive that no packet of its own has ended: the end of its
+//       message never came, or a READ has fetched its data (rendezvous). Its time is none of any block.
 //   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
 //   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. One
 //       that comes again counts once more, from its own arrival.
 //   R4  The stages of R1 and R2 are those of the message's last packet, whose arrival is the first stage. A stage is
 //       the wait in front of the block and the time in the block. Together they are the whole time.
 //   R5  The wait begins when the packet leaves the station before, and ends when the block takes it from its input
-//       (model/types/packet.h, R3): a cycle in the link, and what goes before it. All after that is the block's: its
-//       latency, and what it waits for inside, such as a WQE, a translation, or its turn on PCIe.
+//       (model/types/packet.h, R3). The wait is a cycle in the link, and what goes before that cycle. All after that is
+//       the block's: its latency, and what it waits for inside, such as a WQE, a translation, or its turn on PCIe.
 //         wire                the message's other packets: no wait
 //         rx_parser           the stay in the packet buffer of the port is wait
 //         transport_checker, tag_match_cam
@@ -22,8 +22,8 @@
 //         address_translator, dma_engine
 //                             the packet's last segment
 //         cqe_generator       has taken the packet as soon as it looks up the packet's CQ, whose context it may read
-//         host_memory         of a receive, wait: until the last TLP of its CQE's write is started; of a WRITE the
-//                             payload is on its way when the packet leaves the DMA engine: no wait
+//         host_memory         of a receive, wait: until the last TLP of its CQE's write is started. For a WRITE there
+//                             is no wait, since its payload is on its way when the packet leaves the DMA engine.
 //   R6  Payload is counted once: where it is received. A NIC whose requesters are in no simulated NIC (of a capture)
 //       also counts what it sends of READs.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The waveforms of NICs (model/engine/waves.h), with the packets in their buffers.
 //
-//   R1  A packet's number is that of its frame in the capture, or among all frames of programs (wire.pcap); a response
-//       has that of the packet that it answers until it is a frame on the wire.
+//   R1  A packet's number is that of its frame in the capture, or among all frames of programs (wire.pcap). A response
+//       has the number of the packet that it answers until it is a frame on the wire.
 //   R2  QPN, PSN and opcode are those of its BTH.
 #pragma once
 

@@ -3,7 +3,7 @@
 // completed.
 //
 //   R1  kSequential: the first free slot behind the one that was handed out last, round the ring.
-//   R2  kShuffled: any free slot, with equal chances. The same seed gives the same choices.
+//   R2  kShuffled: any free slot, with equal chances. One seed always gives one sequence of choices.
 #pragma once
 
 #include <cstdint>

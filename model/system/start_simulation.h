@@ -7,9 +7,9 @@
 
 namespace rxnic {
 
-// Until nothing is due any more or the engine stops. What an observer throws during the run (a file that cannot be
-// written) reaches the kernel, which makes an error report of its own out of it: throws std::runtime_error with the
-// words that were thrown, and nothing of SystemC.
+// Until nothing is due any more or the engine stops. An observer may throw during the run, for a file that cannot be
+// written. The exception reaches the kernel, which makes an error report of its own out of it. This function throws
+// std::runtime_error with the words that were thrown, and nothing of SystemC.
 inline void start_simulation() {
   try {
     sc_core::sc_start();

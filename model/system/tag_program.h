@@ -6,9 +6,9 @@
 //       message has been received whole.
 //   R2  With `tags`, those of the messages to come in their order: each is posted once, `mask` applied. A tag whose
 //       message came unexpected before is left out: the program has found the message among its unexpected ones.
-//   R3  A tag that is posted although its message came unexpected (it was appended too late, or out of phase, rules
-//       5.5) is deleted, and the next one is appended when that has completed. A deletion fails when the entry has
-//       matched a later message with the same tag: then the next such tag is left out.
+//   R3  A tag may be posted although its message came unexpected (it was appended too late, or out of phase, rules
+//       5.5). Such a tag is deleted, and the next one is appended when the deletion has completed. A deletion fails
+//       when the entry has matched a later message with the same tag: then the next such tag is left out.
 //   R4  Without `tags` entry h always has the tag first_tag + h.
 //   R5  Each operation carries the number of unexpected messages polled so far (rules 5.5).
 #pragma once

@@ -7,8 +7,8 @@
 //   R2  The MPT entry of key k is at icm::kMpt + (k >> 8) * sizeof(MptEntry) and is k's only when its `key` equals k.
 //   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes,
 //       aligned.
-//   R4  The CQ context of CQN c is in the 64 bytes at icm::kCqContexts + 64 c, that of receive queue q (WqId) in the 64
-//       bytes at icm::kQueueContexts + 64 q.
+//   R4  The CQ context of CQN c is in the 64 bytes at icm::kCqContexts + 64 c. The context of receive queue q (WqId) is
+//       in the 64 bytes at icm::kQueueContexts + 64 q.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest 
 // nothing refers to it.
 //   R1  A pin released in cycle n still counts in cycle n: all blocks see the same count in n, whatever the order in
 //       which they are stepped.
-//   R2  A pin is added only by a block that holds one already, by the context cache, and by the transport checker on a
-//       line that the cache keeps for a command.
+//   R2  A pin is added by a block that holds one already, by the context cache, and by the transport checker on a line
+//       that the cache keeps for a command. No other block adds pins.
 class ContextPins {
  public:
   void add() { ++count_; }
@@ -86,7 +86,7 @@ struct QpAttributes {
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
   bool tag_matching = false;  // its SRQ is a TM SRQ
-  // Of captures: accept a PSN ahead of the expected one and count the gap; begin with the MIDDLE or LAST of a message;
+  // For captures: accept a PSN ahead of the expected one and count the gap; begin with the MIDDLE or LAST of a message;
   // accept every P_Key.
   bool resynchronise = false;
   bool starts_inside = false;

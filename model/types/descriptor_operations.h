@@ -25,7 +25,7 @@ struct DescriptorOperations {
   void (*for_each_number)(const void* value, const NumberVisitor& f) = nullptr;
   Observers (*observers)(const void* value) = nullptr;
   void (*pack)(const void* value, std::uint32_t* bits) = nullptr;  // descriptor_bits.h
-  // `value` is a default one before it, or one whose other fields it keeps.
+  // Pass a default-constructed `value`, or a value whose fields that are not on the port are to survive.
   void (*unpack)(const std::uint32_t* bits, const Observers& observers, void* value) = nullptr;
   // The first field in which a value differs from such a vector, with both values ("": none).
   std::string (*difference)(const void* value, const std::uint32_t* bits) = nullptr;

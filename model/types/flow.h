@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device ABI, flow steering: by which fields of an Ethernet frame that is not RDMA a NIC finds the RAW_PACKET QP that
-// gets it (ibv_create_flow(3)), and by which of them it spreads frames over receive queues (RSS).
+// Device ABI, flow steering. By fields of an Ethernet frame that is not RDMA a NIC finds the RAW_PACKET QP that gets
+// the frame (ibv_create_flow(3)). By some of these fields it spreads frames over receive queues (RSS).
 //
 //   R1  Fields are as on the wire, big-endian. Those of a header that the frame does not have are zero.
 #pragma once

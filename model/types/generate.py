@@ -20,8 +20,8 @@ BANNER = banner("model/types/descriptors.toml", "model/types/generate.py")
 SCALARS = {"bool": ("bool", 1), "u8": ("std::uint8_t", 8), "u16": ("std::uint16_t", 16), "u32": ("std::uint32_t", 32),
            "u64": ("std::uint64_t", 64)}
 FIELD_KEYS = {"type", "bits", "sentence", "default", "hex", "array", "bytes", "observer", "opaque"}
-# A field of such a name gets an underscore appended in SystemVerilog (IEEE 1800-2017, annex B; the last line: names
-# of built-in classes, or such that Verilator warns of because its C++ uses them).
+# A field of such a name gets an underscore appended in SystemVerilog (IEEE 1800-2017, annex B). The last line has names
+# of built-in classes, and names that Verilator warns of because its C++ uses them.
 SV_KEYWORDS = set("""
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
 binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const

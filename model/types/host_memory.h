@@ -26,7 +26,7 @@ class HostMemory {
   // `ok`, the result, have to live until then. It sees no write() that was called after it.
   virtual void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) { ok = read(from, to); }
   virtual void settle() {}
-  // Of an address whose read has failed: it was the memory of a program that has ended.
+  // Asked about an address whose read has failed: it was the memory of a program that has ended.
   virtual bool gone(BusAddress) const { return false; }
 
   template <class T>

@@ -74,7 +74,7 @@ enum OpcodeTrait : std::uint32_t {
   kResponse = 1u << 21,  // consumed by a requester
   kTakesWqe = 1u << 22,  // takes a receive WQE at this packet: SEND FIRST/ONLY, WRITE LAST/ONLY with immediate
   kIsCnp = 1u << 23,
-  // Answered by a response of its own, not by any ACK; in order with others of its kind; one of max_rd_atomic at the
+  // Answered by a response of its own, not by any ACK, in order with others of its kind. One of max_rd_atomic at the
   // requester and of max_dest_rd_atomic at the responder, which replays a duplicate from what it saved.
   kSaved = 1u << 24,
   kReturnsData = 1u << 25,  // that response carries data for a buffer of the requester

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of every opcode, each once: on the wire (IBTA volume 1, table 38, and 9.4 to 9.7; annexes for XRC, ATOMIC
-// WRITE and FLUSH), in a send WQE and in a CQE. Code that decides by opcode uses these facts, most through opcode.h and
-// send_opcode.h; bridge/verbs, which links no other library, includes these rows.
+// The facts of every opcode, each stated once: on the wire, in a send WQE and in a CQE. On the wire: IBTA volume 1,
+// table 38, and 9.4 to 9.7; annexes for XRC, ATOMIC WRITE and FLUSH. Code that decides by opcode uses these facts, most
+// through opcode.h and send_opcode.h; bridge/verbs, which links no other library, includes these rows.
 //
 //   R1  A new operation is a row of kOperations; the WQE that asks for it is a row of kSends, the CQE that ends it one
 //       of kCompletions. What it does at the responder is a rule of core/responder/responder.h and of the blocks behind

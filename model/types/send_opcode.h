@@ -13,7 +13,7 @@ namespace rxnic {
 
 // Facts of the request's ONLY packet on RC. traits are 0 when there is none.
 const OpcodeInfo& request_info(SendOpcode o);
-// Of the requests that complete with `o`.
+// Facts of the requests that complete with `o`.
 const OpcodeInfo& request_info(CqeOpcode o);
 inline bool has(SendOpcode o, std::uint32_t traits) { return (request_info(o).traits & traits) != 0; }
 

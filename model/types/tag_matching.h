@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kNoTagEntry = 0xffffffff;  // no entry
 static_assert(TagEntry{}.handle == kNoTagEntry && TagReturn{}.handle == kNoTagEntry);
 
 // An entry of a list's overflow as it lies in memory. The overflow is a ring of 2 * max_tags slots, in the order of the
-// appends; slot n of list `srq` is at icm::kTagOverflow + (srq * 2 * max_tags + n) * sizeof(TagOverflowEntry).
+// appends. Slot n of list `srq` is at icm::kTagOverflow + (srq * 2 * max_tags + n) * sizeof(TagOverflowEntry).
 struct TagOverflowEntry : StoredTag {
   std::uint8_t reserved[16] = {};
 };

@@ -2,9 +2,9 @@
 // Packets as they are on the wire: parse and build. Byte order, lengths and offsets are decided here and nowhere else.
 //
 //   R1  A parse never reads past the frame it was given and never allocates.
-//   R2  Of several errors the first one in the order of ParseStatus is reported.
+//   R2  When a frame has several errors, the first one in the order of ParseStatus is reported.
 //   R3  Link padding after the IP datagram (Ethernet's 60-byte minimum), a trailing FCS and a VCRC are not part of the
-//       packet: its end comes from the IP, GRH and LRH lengths.
+//       packet. The packet's end comes from the IP, GRH and LRH lengths.
 //   R4  build(parse(frame)) gives the same bytes from the network header to the ICRC. Not kept: IPv4 options, a wrong
 //       IPv4 header checksum (parse does not check it), bits that the standards reserve, pad bytes other than zero.
 //   R5  From BTH to ICRC a packet is a multiple of 4 bytes; with a GRH or LRH the lengths in both agree.
@@ -104,17 +104,16 @@ enum class ParseStatus : std::uint8_t {
 constexpr bool lengths_agree(ParseStatus s) { return s == ParseStatus::kOk || s >= ParseStatus::kUnknownOpcode; }
 
 // Reads the headers of one frame that starts at the link layer. On kNotRdma nothing else is valid; on the other errors
-// the fields read so far are; bth_offset is 0 when the frame does not say
-// where a BTH is (a later fragment).
+// the fields read so far are valid. When the frame does not say where a BTH is (a later fragment), bth_offset is 0.
 ParseStatus parse(Bytes frame, LinkLayer link, Headers& out);
 
 // Application data of a packet that parse() accepted or build() wrote.
 inline Bytes payload_of(Bytes frame, const Headers& h) { return frame.subspan(h.payload_offset, h.payload_bytes); }
 
-// Writes a whole frame (link header to ICRC, with pad, IP checksum and lengths, without Ethernet padding and FCS; with
-// room for a VCRC on InfiniBand) from `h` and the payload. The ICRC is left zero: model/core/wire/icrc.h seals the
-// frame. Offsets, link, has_grh and pad in `h` are set here. Returns the number of bytes, 0 when it does not fit into
-// `out` or into the length fields, or when `h` has no encapsulation.
+// Writes a whole frame from `h` and the payload: link header to ICRC, with pad, IP checksum and lengths, without
+// Ethernet padding and FCS. On InfiniBand there is room for a VCRC. The ICRC is left zero: model/core/wire/icrc.h seals
+// the frame. Offsets, link, has_grh and pad in `h` are set here. Returns the number of bytes, 0 when it does not fit
+// into `out` or into the length fields, or when `h` has no encapsulation.
 std::size_t build(Headers& h, Bytes payload, std::span<std::uint8_t> out);
 
 // Same with the payload already in place at payload_offset_for(h): nothing is copied.

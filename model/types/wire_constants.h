@@ -62,8 +62,8 @@ inline constexpr std::uint16_t kRoceV2Port = 4791;
 inline constexpr std::uint32_t k24Bits = 0xff'ffff;  // a QPN, SRQN, PSN or MSN
 inline constexpr Qpn kGsiQpn{1};                     // of connection management
 inline constexpr Qpn kMulticastQpn{k24Bits};         // the destination of a multicast packet
-// FETH (IBTA volume 1, annex on memory placement extensions): bits 4 and 5 are the selectivity level, 0 a range, 1 the
-// whole region; bits 0 to 3 the placement type.
+// FETH (IBTA volume 1, annex on memory placement extensions). Bits 4 and 5 are the selectivity level, 0 a range, 1 the
+// whole region. Bits 0 to 3 are the placement type.
 inline constexpr std::uint32_t kFethLevelMask = 0x30, kFethRegion = 0x10;
 inline constexpr std::uint16_t kPkeyBase = 0x7fff;     // the partition; the bit above: full member
 inline constexpr std::uint16_t kDefaultPkey = 0xffff;  // a full member of the default partition
@@ -76,7 +76,7 @@ inline constexpr std::size_t kMaxMtu = 4096;
 inline constexpr std::uint32_t kMaxMtuCode = 5;
 constexpr bool is_mtu_code(std::uint32_t code) { return code >= 1 && code <= kMaxMtuCode; }
 constexpr std::uint16_t mtu_of_code(std::uint32_t code) { return static_cast<std::uint16_t>(kMinMtu / 2 << code); }
-// Of the largest MTU that is not above `bytes`; 1 below 256.
+// The code of the largest MTU that is not above `bytes`; 1 below 256.
 constexpr std::uint32_t mtu_code(std::size_t bytes) {
   return static_cast<std::uint32_t>(std::bit_width(std::clamp(bytes, kMinMtu, kMaxMtu) / kMinMtu));
 }
