@@ -19,13 +19,14 @@
 //   R5  An ID that is destroyed, or whose file is closed, disconnects: DREQ to the peer of an established connection,
 //       REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a multicast
 //       group that is left: a file without others cannot be read then.
-//   R6  Nothing that a peer sends ends the manager or reaches another connection: a message for a communication ID that
-//       is unknown, or of another peer, is dropped; a DREQ of it is answered.
+//   R6  Nothing that a peer sends ends the manager or reaches another connection. A message for a communication ID that
+//       is unknown, or belongs to another peer, is dropped; a DREQ for such an ID is answered.
 //   R7  Private data that does not fit its message is EINVAL, and nothing is sent: REQ 56 bytes and SIDR_REQ 180
 //       (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with less. A
 //       kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject it.
-//   R8  Of a file kMostOfFile IDs and multicast groups, of all together kMost: ENOMEM, and a request for one more is
-//       dropped as one beyond the backlog is. The same with kMostConnections, which outlive their IDs (R5).
+//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. One more is ENOMEM, and a
+//       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
+//       bounded by kMostConnections in the same way.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>

@@ -19,7 +19,7 @@ constexpr unsigned kGreatestPageShift = 34;  // 16 GiB, the largest page of a Li
 constexpr std::uint64_t page_bytes(unsigned shift) { return std::uint64_t{1} << shift; }
 
 bool is_zero_based(const channel::Memory& m) { return (m.access & kAccessZeroBased) != 0; }
-// Of the whole address space. (R12)
+// Whether the region is of the whole address space. (R12)
 bool is_implicit(const channel::Memory& m) {
   return is_on_demand(m) && m.address == 0 && m.length == ~std::uint64_t{0};
 }

@@ -4,10 +4,10 @@
 //   R1  A doorbell enters the link in the cycle in which it arrives, or when there is room; in order.
 //   R2  drop() removes those of a queue that have not entered the link. The NIC waits for those that have before it
 //       carries out a command on the queue (blocks/command_processor.h, R3).
-//   R3  Of those that have arrived and wait for room there is one for each queue and kind: a newer one gives it its
-//       value, and it keeps its place and the cycle in which it was rung; no WQE comes with it any more. An arming
-//       stays one for all completions when either was. On their way are at most kMostOnTheWay; beyond these the oldest
-//       counts as arrived.
+//   R3  Doorbells that have arrived and wait for room are one for each queue and kind. A newer doorbell gives the
+//       waiting one its value, and no WQE comes with the waiting one any more. This doorbell keeps its place and the
+//       cycle in which it was rung. An arming stays one for all completions when either was. On their way are at most
+//       kMostOnTheWay; beyond these the oldest counts as arrived.
 //   R4  drop() does not look at the doorbells that wait: destroying many queues takes no longer for them.
 #pragma once
 
@@ -29,7 +29,8 @@ class DoorbellLine {
   bool deliver(Out<Doorbell>& out, Cycle now) {
     return deliver(now, [&](const Doorbell& doorbell) { return try_push(out, doorbell, now); });
   }
-  // The same with take(doorbell): false when it has to wait for room; it is offered again, perhaps with another value.
+  // As deliver() above with take(doorbell), which returns false when the doorbell has to wait for room. The doorbell is
+  // then offered again, perhaps with another value.
   template <class Take>
   bool deliver(Cycle now, Take&& take);
   // When the next one arrives; kNever also when the link is full, which wakes its producer.

@@ -59,8 +59,8 @@ class HostPort {
   virtual Cycle wait(Cycle now, Cycle due) = 0;
   // The next cycle in which to look for events while the model is busy; kNever: the run is over at once.
   virtual Cycle next_look(Cycle now) = 0;
-  // `look`: when the bridge will look for events. A port whose programs react to what it was notified of since may want
-  // an earlier cycle: not one that is past.
+  // A port may ask to look earlier than `look`, because a program that was just notified may react. Never for a past
+  // cycle.
   virtual Cycle sooner(Cycle look) { return look; }
 };
 

@@ -6,10 +6,10 @@
 //   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
 //   R3  The observer is notified of each read and write of programs' memory, in order, and of those that failed; each
 //       range separately.
-//   R4  The memory of a program that has ended is lost before its QPs are freed: writes to it succeed without effect,
-//       as into pages that are still pinned; reads of it fail, and it is gone().
-//   R5  Late reads of programs' memory, except their mappings, are carried out together, in order: when they are to be
-//       settled, before a write to one of their ranges, and when there are kMostLate.
+//   R4  The memory of a program that has ended is lost before its QPs are freed. Writes to it succeed without effect,
+//       as into pages that are still pinned. Reads of it fail, and it is gone().
+//   R5  Late reads of programs' memory, except their mappings, are carried out together, in order. This happens when
+//       they are to be settled, before a write to one of their ranges, and when there are kMostLate.
 #pragma once
 
 #include <vector>

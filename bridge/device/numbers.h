@@ -2,8 +2,8 @@
 // Allocation of object numbers, and of ranges of the table of pages.
 //
 //   R1  NumberPool hands out numbers in turn, from the beginning of its range up to the window's end: so many numbers
-//       as kLeastWindow, or twice those in use. A freed number is used again only after all the others of the window;
-//       what is kept by number (contexts in host memory) stays in proportion to what is in use.
+//       as kLeastWindow, or twice those in use. A freed number is used again only after all the others of the window.
+//       So what is kept by number (contexts in host memory) stays in proportion to what is in use.
 //   R2  RangePool hands out the lowest range that is free and long enough; adjacent free ranges are merged.
 #pragma once
 

@@ -7,8 +7,9 @@
 //       Programs that call the kernel without the C library see what there is.
 //   R3  A path that would be longer than the system's longest is as it is. errno is that of the C library's function.
 //   R4  /sys/class/infiniband, /dev/infiniband and the like as a whole hold the model's NICs alone: a program with the
-//       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown, or, where the
-//       folder has lo (`rxnic run --network own`), it is shown as a whole: the kernel's has the host's interfaces.
+//       drop-in libibverbs has no other ones. In /sys/class/net only the model's interfaces are shown, since the
+//       kernel's has the host's interfaces. Where the folder has lo (`rxnic run --network own`), the folder is shown as
+//       a whole.
 //   R5  A path of a NIC's counters leaves a mark for the simulator, which keeps the numbers exact from then on
 //       (bridge/rxnic/fabric/counter_files.h R3).
 #include <dirent.h>

@@ -17,7 +17,7 @@ class PinClient {
  public:
   // The module for `block` of the simulator that listens at `address`. "", or why there is none.
   std::string connect(const std::string& block, const std::string& address);
-  // The same over a socket that is connected already.
+  // As open() above, over a socket that is connected already.
   std::string open(channel::Descriptor socket, const std::string& block);
 
   // Parameters and signals.

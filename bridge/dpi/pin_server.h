@@ -7,9 +7,9 @@
 //       before the first wait(), outputs are as they were put last.
 //   R3  It ends with nullptr: when the command that was started has ended, and every connection; without one, when each
 //       rxnic that had connected is gone. Until then it waits without taking time of a processor.
-//   R4  Only processes of this one's user are modules' other sides (acceptor.h). Nobody delays the others: who connects
-//       and says nothing is waited for beside them, kMostSilent at once; who does not take its outputs is disconnected;
-//       descriptors that come do not get here (doorkeeper.h).
+//   R4  Only processes of this one's user are modules' other sides (acceptor.h). Nobody delays the others. Who connects
+//       and says nothing is waited for beside them, kMostSilent at once. Who does not take its outputs is disconnected.
+//       Descriptors that come do not get here (doorkeeper.h).
 #pragma once
 
 #include <sys/types.h>

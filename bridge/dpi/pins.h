@@ -7,8 +7,9 @@
 //       records: kModule with the version of the simulator's side, then all parameters and signals of the module. Just
 //       the first one: the versions differ, or there is no such module, or each one is taken.
 //   R3  From then on each packet of rxnic has what stands at the inputs, and its answer what stands at the outputs
-//       behind it, when everything has settled: the words of one signal after the other, in the order of the records,
-//       the least significant word first, the bits above a signal 0. The clock is an input as any other.
+//       when everything behind the inputs has settled. A packet has the words of one signal after the other, in the
+//       order of the records. The least significant word is first, and the bits above a signal are 0. The clock is an
+//       input as any other.
 //   R4  An answer begins with a word that is 0. Any other value: the module cannot go on, and a text says why.
 //   R5  Either side ends it by closing the socket.
 #pragma once

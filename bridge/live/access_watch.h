@@ -2,9 +2,10 @@
 // Bounds how long an access to a program's memory may take.
 //
 //   R1  A page that its program supplies by itself (userfaultfd, FUSE) comes when the program pleases, and the kernel
-//       waits for it where no signal but SIGKILL is heeded. A thread looks every tick: a program whose memory is still
-//       accessed by the same access after most_ticks of them is killed, with which its pages end and the access fails.
-//   R2  When the simulator itself is asked to end meanwhile (SIGINT, SIGTERM or SIGHUP is pending), the program is
+//       waits for it where no signal but SIGKILL is heeded. A thread looks every tick. A program whose memory is still
+//       accessed by the same access after most_ticks ticks is killed. Its pages end with the program, and the access
+//       fails.
+//   R2  The simulator itself may be asked to end meanwhile (SIGINT, SIGTERM or SIGHUP is pending). Then the program is
 //       killed at once, and the simulator after end_ticks more when the access still does not end.
 //   R3  The thread exists from the beginning: no program can make the simulator need it when there is none to be had.
 //   R4  Ticks are counted, not time: a simulator that was stopped goes on as if nothing had happened.

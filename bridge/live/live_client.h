@@ -9,8 +9,8 @@
 //       all clients together kMost, beyond which nobody has more than kShare. Further ones are lost and counted. Events
 //       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns.
 //       The events of an object that the program frees leave the pipe, and a pipe without others cannot be read then;
-//       the others keep their order. The simulator takes them out, as it is the only one that writes: nothing comes in
-//       between, and the program's descriptor stays what it is (in an epoll set, for example).
+//       the others keep their order. The simulator takes the events out, as it is the only one that writes. So nothing
+//       comes in between, and the program's descriptor stays what it is (in an epoll set, for example).
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
 #pragma once
 
@@ -108,7 +108,7 @@ class LiveClient {
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
   bool flush();
-  // Of an object that is freed.
+  // Discards the events of an object that is freed.
   void discard(channel::Request frees, std::uint32_t number);
 
  private:

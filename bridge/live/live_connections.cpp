@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint16_t kLastClient = 0x3fff;  // host_port.h
 constexpr int kMessagesAtOnce = 16;            // of a connection, before the others are read
 
-// Of an object of another client, whom a descriptor names.
+// The request concerns an object of another client, whom a descriptor names.
 constexpr bool is_import(Request type) { return type >= Request::kImportPd && type <= Request::kImportDeviceMemory; }
 
 // A program chooses its name, and the name is printed in messages.
@@ -34,7 +34,7 @@ std::string printable(const char (&name)[64]) {
   return text;
 }
 
-// Of which file the request's descriptor, if it has one, is. 0 or an errno.
+// Sets `domain` to the file of which the request's descriptor is, if the request has a descriptor. 0 or an errno.
 int name_file(const Received& request, channel::XrcDomain& domain) {
   if (request.descriptor_count > 1) return EINVAL;
   domain.has_file = static_cast<std::uint32_t>(request.descriptor_count);

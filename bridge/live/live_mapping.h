@@ -2,12 +2,12 @@
 // The simulator's view of a program's shared mapping (bridge/channel/shared_mapping.h).
 //
 //   R1  Accepted only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the
-//       size that its header states, and no larger than a ring can lie in it (kMappingBytes): then every byte can be
+//       size that its header states. It is no larger than a ring can lie in it (kMappingBytes). So every byte can be
 //       accessed whatever the program does, and all programs together leave the simulator its address space. Another
 //       version is EPROTO, anything else that does not fit EINVAL.
 //   R2  After that only `rung`, `waiting` and `left` are read from the header. They decide whether to look for
 //       doorbells, whether to wake threads, and whether the program's end counts as its death; nothing else.
-//   R3  wake() is one system call for all the completions since the last one, and none when no thread waits: the first
+//   R3  wake() is one system call for all the completions since the last one, and none when no thread waits. The first
 //       wake-up clears `waiting`, so that threads that were woken but do not run yet are not woken again.
 #pragma once
 

@@ -3,16 +3,17 @@
 // that a program passes (/proc/self/mem).
 //
 //   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
-//       after the rest of it, and the units from the last to the first: a program that sees the owner byte of a CQE
-//       changed sees the whole CQE, and the whole compressed block behind it (completion.h R2, R4).
-//   R2  No access reaches another memory than that of the program that has opened the device: not that of the image
-//       that it executes later, nor that of a process that gets its number. The descriptor has none after the end of
-//       the memory that it was opened for. It does not heed page protection: the rights are asked for before each
-//       access (page_rights.h), and without an answer a write is refused.
+//       after the rest of the unit, and the units from the last to the first. So a program that sees the owner byte of
+//       a CQE changed sees the whole CQE, and the whole compressed block behind it (completion.h R2, R4).
+//   R2  An access reaches no other memory than that of the program that has opened the device. It reaches neither the
+//       image that the program executes later, nor a process that gets the program's number. The descriptor has none
+//       after the end of the memory that it was opened for. It does not heed page protection: the rights are asked for
+//       before each access (page_rights.h), and without an answer a write is refused.
 //   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
 //       before the first page that could not be written may have been written, and none behind it.
-//   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping, which
-//       lasts until it is released: messages that arrive until its QPs are gone find the WQEs that it has posted.
+//   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping. The
+//       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
+//       has posted.
 //   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6), but
 //       not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for userfaultfd:
 //       the access fails.

@@ -25,8 +25,9 @@ namespace {
 // Lines at once and a second: on the terminal, and in the log of programs that come and go.
 constexpr double kLogBurst = 50, kLogPerSecond = 5, kNoteBurst = 2000, kNotesPerSecond = 100;
 
-// Programs that spin on their memory share the CPUs with this thread: with a time slice shorter than theirs it runs as
-// soon as it is woken (Linux 6.12 and later; no effect elsewhere). Processes that this one starts do not inherit it.
+// Programs that spin on their memory share the CPUs with this thread. With a time slice shorter than theirs the thread
+// runs as soon as it is woken (Linux 6.12 and later; no effect elsewhere). Processes that this one starts do not
+// inherit the slice.
 void ask_for_short_slices() {
   struct {  // sched_setattr(2); the C library has no declaration of it
     std::uint32_t size = 48, policy = SCHED_OTHER;

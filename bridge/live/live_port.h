@@ -5,12 +5,12 @@
 //   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected.
 //   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
 //       A packet that is no message ends its connection, a message out of place is refused with EINVAL. A connection
-//       that has not opened a NIC within hello_ms is closed. Of connections there are at most 64 more than clients:
+//       that has not opened a NIC within hello_ms is closed. At most 64 connections more than clients may exist:
 //       further ones are refused with EUSERS.
 //   R3  A client's requests are taken in order, the next one after the reply to the one before.
 //   R4  One look takes the doorbells of all clients: send, arm, receive, consumer. They take effect in the order
-//       receive, consumer, arm, send, and before the requests found in the same look: what a program did before a send,
-//       or another program that it waited for, is never seen after that send (shared_mapping.h R5).
+//       receive, consumer, arm, send, and before the requests found in the same look. So what a program did before a
+//       send, or another program that it waited for, is never seen after that send (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
 //       request that is being carried out. One that ends without having left (shared_mapping.h R7) has died: on_death.
 //   R6  While the model works, mappings are looked at every look_cycles, and sockets in each looks_per_poll-th of these
@@ -18,16 +18,16 @@
 //   R7  wait(): sets `simulator_sleeps`, so that doorbells wake the simulator, looks at the mappings once more, and
 //       sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
 //   R8  stop(): clients get kDeviceFatal, are disconnected and closed; then wait() returns kNever. When the model has
-//       not closed them within stop_ms, take() gives nothing more and the run ends at once (next_look() is kNever). The
-//       same happens, without notifying the model, when the port is destroyed. No file is left behind.
+//       not closed them within stop_ms, take() gives nothing more and the run ends at once (next_look() is kNever).
+//       When the port is destroyed the clients are ended likewise, without notifying the model. No file is left behind.
 //   R9  The process ignores SIGPIPE while a port exists: in a child the default has to be restored.
-//   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look, and at
-//       the latest before the model waits (R7): a wake-up costs more than a message.
+//   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look, since
+//       a wake-up costs more than a message. They are woken at the latest before the model waits (R7).
 //   R11 However much programs ring, send and connect: sockets, signals and stop() are looked at after at most
 //       kEventsPerPoll events, and a poll takes a bounded number of connections and messages. Lines about them are
-//       limited (line_limiter.h), and no descriptor whose close might take long gets here (doorkeeper.h). Of a program
-//       with too many that are not closed yet no further packet with descriptors is received, until there are less;
-//       when their closes do not end it is disconnected.
+//       limited (line_limiter.h), and no descriptor whose close might take long gets here (doorkeeper.h). From a
+//       program with too many descriptors that are not closed yet no further packet with descriptors is received, until
+//       there are less. When their closes do not end, the program is disconnected.
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
@@ -35,8 +35,8 @@
 //   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example,
 //       ends that connection, with a line that says so, and no other.
 //   R16 A client that rings without a pause takes no other one's time: beyond DoorbellBudget::kMost doorbells at once
-//       it has kOfLook in each look. What is left is taken in later looks, sends and arms only when everything that
-//       goes before them is (R4): a client that is held back is seen late, by others too, and holds nobody back.
+//       it has kOfLook in each look. The rest is taken in later looks, sends and arms only when everything that goes
+//       before them has been taken (R4). A client that is held back is seen late, by others too, and holds nobody back.
 #pragma once
 
 #include <signal.h>
@@ -130,7 +130,8 @@ class LivePort final : public HostPort {
   const LiveClient* find(ClientId client) const {
     return raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   }
-  // Of a client until it is released: the device may still read WQEs and write CQEs of one whose kClose was taken.
+  // The mapping of a client until it is released: the device may still read WQEs and write CQEs of a client whose
+  // kClose was taken.
   const LiveMapping* mapping_of(ClientId client) const;
   std::size_t clients() const { return active_.size(); }
   // A line for the user. (R11)

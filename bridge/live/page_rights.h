@@ -3,8 +3,8 @@
 //
 //   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on that is a request
 //       to /proc/PID/maps for the range of an address, before it the text of the file up to there.
-//   R2  The descriptor stays that of the memory that its process had when it was opened: after an exec or the end of
-//       the process there is none, whoever has its number then.
+//   R2  The descriptor stays that of the memory that its process had when it was opened. After an exec or the end of
+//       the process it has no memory, whoever has the process's number then.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,9 @@
 //
 //   R1  The engine is in per-cycle mode. The twin's ports are those of the block, with the same widths; anything else
 //       is refused when the simulation starts, by name.
-//   R2  Compared in each cycle: whether an input takes its value; how many values leave each output, and all their
-//       fields; whether a memory is read, and where; what the block does, when the twin says (twin.h, R4). The twin's
-//       memory reads are answered from the model's memory.
+//   R2  Compared in each cycle: whether an input takes its value, how many values leave each output, and all their
+//       fields. Also whether a memory is read, and where; and what the block does, when the twin says so (twin.h, R4).
+//       The twin's memory reads are answered from the model's memory.
 //   R3  A cycle that the engine leaves out is one in which nothing comes and nothing leaves: the twin gets it, too.
 //       When it is quiescent and no input is valid, such cycles are left out, unless `always` is asked for.
 //   R4  The first mismatch is named by block, cycle, port, field and both values. The simulation ends with

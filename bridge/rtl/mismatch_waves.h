@@ -2,9 +2,9 @@
 // The last cycles of a block and its twin, side by side, as a waveform: what a mismatch leaves behind.
 //
 //   R1  A port is a scope: `nic0.grh_scatter.out`. What stands at both is in it: `valid` and the fields of an input,
-//       `ready` of an output. What each of the two says is in its scopes `model` and `rtl`: `ready` of an input (the
-//       model's: it takes the value), `valid` and the fields of an output, `valid` and `address` of a memory's read.
-//       An output of several lanes has a scope for each: `out.lane1.model`. Words of lookups are not shown.
+//       `ready` of an output. What each of the two says is in its scopes `model` and `rtl`. For an input it is `ready`
+//       (the model's: it takes the value), for an output `valid` and the fields, for a memory's read `valid` and
+//       `address`. An output of several lanes has a scope for each: `out.lane1.model`. Words of lookups are not shown.
 //   R2  Fields keep their values until the next ones come. `mismatch` is 1 in the cycle that was found to differ.
 //   R3  The file begins kBefore cycles before that cycle, or with the first one that was recorded.
 #pragma once
@@ -36,8 +36,8 @@ class MismatchWaves {
 
   // What stands at the ports in a cycle that is not over yet.
   void record(Cycle cycle, std::vector<LockstepPort>& ports);
-  // Of cycle `mismatch`: writes what was recorded, and a save file of GTKWave beside it. Makes their folder. `path`
-  // ends in ".vcd". Throws std::runtime_error when a file cannot be written.
+  // Writes what was recorded, for a mismatch in cycle `mismatch`, and a save file of GTKWave beside it. Makes their
+  // folder. `path` ends in ".vcd". Throws std::runtime_error when a file cannot be written.
   void write(const std::string& path, const std::string& block, std::uint32_t period_ps, Cycle mismatch,
              const std::vector<LockstepPort>& ports) const;
 

@@ -12,7 +12,7 @@ namespace rxnic {
 
 class PortCounts {
  public:
-  // Of the block's counters those that `port` has a part in. Throws std::logic_error when the block has no such
+  // Counts those of the block's counters that `port` has a part in. Throws std::logic_error when the block has no such
   // counter, or the port no such field.
   PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, BehindRtl& block);
   void passes(const std::vector<std::uint32_t>& bits_of_value);

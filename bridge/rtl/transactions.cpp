@@ -50,7 +50,7 @@ struct TransactionLockstep::Port : TwinJoint {
   std::map<std::uint64_t, std::uint64_t> numbers[2];  // transactions of each queue, by the model and by the RTL
   CycleSpread later;
   ReadHistory history;  // of a read port
-  // Of a write port: what the RTL has written and the model has not, the latest one of each address.
+  // For a write port: what the RTL has written and the model has not, the latest write of each address.
   std::map<std::uint64_t, std::vector<std::uint32_t>> ahead;
 };
 

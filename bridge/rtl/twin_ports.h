@@ -19,7 +19,7 @@
 
 namespace rxnic {
 
-// Of 64 bits at most.
+// For a signal of 64 bits at most.
 std::uint64_t get_signal(const TwinSignal& signal);
 
 // When the simulation has started: links know their ports then. The constructor throws std::runtime_error when the

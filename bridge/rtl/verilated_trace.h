@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every signal of a verilated module, written to a file: cycle n is at time 2n, as it is before the clock rises, and
-// what the clock has made of it at 2n + 1. Cycles in which the module is not clocked are not in it. For its user alone.
+// Every signal of a verilated module, written to a file for its user alone. Cycle n is at time 2n, as it is before the
+// clock rises; what the clock has made of it is at 2n + 1. Cycles in which the module is not clocked are not in the
+// file.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ class TracedRtl {
   TracedRtl(VerilatedContext& context, Top& top, std::string file) {
     context.traceEverOn(true);
     top.trace(&tracer_, 99);
-    // Of several NICs each has its own: waves.fst, waves.1.fst, ...
+    // Each of several NICs has a file of its own: waves.fst, waves.1.fst, ...
     static std::atomic<unsigned> made{0};
     if (const unsigned n = made++; n > 0) file.insert(file.rfind('.'), "." + std::to_string(n));
     const mode_t before = umask(077);  // packets are in it, of the memory of programs

@@ -11,11 +11,11 @@ namespace rxnic::verbs {
 bool is_mapped(std::uint64_t begin, std::uint64_t bytes, bool write);
 
 // Pages of 1 << page_shift() bytes: the smallest with which the kernel maps any part of the range (KernelPageSize of
-// /proc/self/smaps: those of hugetlbfs are larger than the ordinary ones, transparent huge pages are not). The ordinary
-// page size where that cannot be read. Only a range in a mapping of a file or of shared memory can have huge pages; for
-// any other smaps is not read.
+// /proc/self/smaps). Pages of hugetlbfs are larger there than ordinary ones, transparent huge pages are not. The
+// ordinary page size where that cannot be read. Only a range in a mapping of a file or of shared memory can have huge
+// pages; for any other smaps is not read.
 unsigned page_shift(std::uint64_t begin, std::uint64_t bytes);
-// The same from text in the form of smaps, read from `descriptor` to its end.
+// As page_shift(), from text in the form of smaps that is read from `descriptor` to its end.
 unsigned page_shift_in(int descriptor, std::uint64_t begin, std::uint64_t bytes, unsigned ordinary);
 
 }  // namespace rxnic::verbs

@@ -5,10 +5,10 @@
 //   R1  post: rules of ibv_post_send, ibv_post_srq_recv and ibv_post_srq_ops: in list order, stops at the first
 //       failure, *bad_wr is the WR that failed, the earlier ones stay posted; one doorbell a call.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
-//       that the simulator gets a CPU; a CQE of a QP that no longer exists is skipped (its SRQ slot is freed).
-//   R3  A simulator that died (Context::dead; found by wait.h R5, by EOF of an event pipe, or by a control call): every
-//       posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the first of a QP with IBV_WC_FATAL_ERR;
-//       IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ that was armed.
+//       that the simulator gets a CPU. A CQE of a QP that no longer exists is skipped (its SRQ slot is freed).
+//   R3  A simulator may have died (Context::dead; found by wait.h R5, by EOF of an event pipe, or by a control call).
+//       Then every posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the first of a QP with
+//       IBV_WC_FATAL_ERR. IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ that was armed.
 #pragma once
 
 #include "bridge/verbs/objects.h"

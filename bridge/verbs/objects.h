@@ -2,13 +2,14 @@
 // The library's objects: each begins with the public struct of <infiniband/verbs.h> that the program is given.
 //
 //   R1  Fields without a mark are set by the control path before the program sees the object, and do not change.
-//       [D] belongs to the data path (post, poll, events), under the lock named there. [C] changes in the control path.
+//       Fields with [D] belong to the data path (post, poll, events), under the lock named there. Fields with [C]
+//       change in the control path.
 //   R2  Order of locks: Connection's own < Context::objects < Cq::lock (of two: the smaller address first) < Srq::lock,
 //       ReceiveQueue::lock < SendQueue::lock. Events are waited for with none held.
 //   R3  An object is in its table from the device's reply to its creation until just before its destruction. A QP is
 //       erased holding Context::objects and the locks of its CQs: a poll never sees half a QP.
-//   R4  Layouts begin as the ones that rdma-core's providers have (verbs_device, verbs_mr, verbs_qp...): vendors'
-//       libraries (mlx5dv, efadv) look for their own mark just behind the public part, and do not find it.
+//   R4  Layouts begin as the ones that rdma-core's providers have (verbs_device, verbs_mr, verbs_qp...). So vendors'
+//       libraries (mlx5dv, efadv), which look for their own mark just behind the public part, do not find it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -47,7 +48,7 @@ struct Td {
 struct Pd {
   ibv_pd pd{};
   std::atomic<std::uint32_t> users{0};  // [C] MRs, MWs, QPs, SRQs and AHs in it, parent domains of it
-  // Of a parent domain (parent_domain.cpp).
+  // For a parent domain (parent_domain.cpp).
   Pd* protection = nullptr;  // whose number is pd.handle; nullptr: it is none
   Td* thread = nullptr;
   void* (*allocate)(ibv_pd*, void*, std::size_t, std::size_t, std::uint64_t) = nullptr;  // records.h R1

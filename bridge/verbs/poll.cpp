@@ -73,8 +73,8 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
   return row == nullptr ? IBV_WC_RECV : static_cast<ibv_wc_opcode>(row->wc);
 }
 
-// Of an operation on a tag list, of a message on a TM SRQ whose QP is gone, or of one on an XRC SRQ, whose QP may be of
-// another program. (R3)
+// Completes an operation on a tag list, a message on a TM SRQ whose QP is gone, or a message on an XRC SRQ. The QP of
+// the last may be of another program. (R3)
 bool complete_without_qp(Context& context, Completion& out) {
   Srq* const srq = (out.cqe.flags & kCqeSrq) != 0 ? context.srqs.find(out.cqe.srq_number) : nullptr;
   if (srq == nullptr || srq->cq == nullptr) return false;
@@ -182,8 +182,8 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
 }
 
 // Arming a CQ that holds completions raises an event at once, as with hardware: ib_send_bw -e polls 16 and waits for
-// the event of the rest. But the completion whose event has just been taken raises no second one: ib_send_lat -e takes
-// an event, arms, polls once, and does not check that the poll returned a completion.
+// the event of the rest. But the completion whose event has just been taken raises no second event. ib_send_lat -e
+// takes an event, arms, polls once, and does not check that the poll returned a completion.
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Cq& q = cq_of(cq);
   Context& context = context_of(cq->context);

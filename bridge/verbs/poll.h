@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's side of a CQ: from CQEs (model/types/completion.h) to completions.
 //
-//   R1  CQEs are taken in ring order, each when its owner bit shows that it is written; each mini CQE of a compressed
+//   R1  CQEs are taken in ring order, each when its owner bit shows that it is written. Each mini CQE of a compressed
 //       block is a completion with the fields of the title, except byte_count and wqe_index.
 //   R2  A completion frees the slot of its WQE: of an SQ and an RQ those up to it, of an SRQ just this one.
 //   R3  A CQE of a QP that the library does not know is skipped, unless it is one of a TM SRQ: these are the SRQ's.

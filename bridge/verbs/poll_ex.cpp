@@ -67,7 +67,7 @@ std::uint8_t read_sl(ibv_cq_ex* cq) { return current(cq).service_level; }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex*) { return 0; }
 std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
 std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
-// Of the completion that reports the match (rules 5.6).
+// For the completion that reports the match (rules 5.6).
 void read_tm_info(ibv_cq_ex* cq, ibv_wc_tm_info* info) {
   const bool match = (current(cq).flags & kCqeTagMatch) != 0;
   info->tag = match ? current(cq).tag : 0;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint8_t kPort = 1;              // a NIC has one
 constexpr std::uint32_t kVendorId = 0x027278;  // the first half of a NIC's MAC, locally administered
-// A number of our own vendor. perftest knows devices by it alone, whoever their vendor is: with one that it does not
-// know it uses neither inline data nor ibv_wr_*, with this one both.
+// A number of our own vendor. perftest knows devices by this number alone, whoever their vendor is. With a number that
+// it does not know, perftest uses neither inline data nor ibv_wr_*; with this number it uses both.
 constexpr std::uint32_t kPartId = 4119;
 // IB_UVERBS_DEVICE_ATOMIC_WRITE of Linux 6.2: verbs.h of rdma-core 44 does not name it.
 constexpr std::uint64_t kDeviceAtomicWrite = std::uint64_t{1} << 40;

@@ -62,8 +62,8 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
 
 static_assert(send_data_offset(kMaxTsoHeaderBytes) + kMaxSge * sizeof(DataSegment) <= kMaxSendStride);
 
-// Programs rely on the slots that hardware adds by rounding up: `ib_send_lat -e` asks for one WR and posts the next
-// when the event of the previous one has come, whether it was polled or not.
+// Programs rely on the slots that hardware adds by rounding up. `ib_send_lat -e` asks for one WR and posts the next
+// when the event of the previous one has come, whether that was polled or not.
 constexpr std::uint32_t kMinSendSlots = 16;
 
 // R1. The strides are defined in work_queue.h and send_work_queue.h.

@@ -6,8 +6,8 @@
 //   R2  SGEs of length 0 are left out. A list shorter than its slot ends with kInvalidKey.
 //   R3  RQ: cyclic; a slot is free again when its completion, or that of a later WQE, was polled.
 //   R4  SRQ: a slot is free again when its completion was polled, in whatever order (rules 1.2). Linked list: slots are
-//       handed out in the order of the free list, a freed one goes to its end; the last one stays, so that a posted WQE
-//       always knows the next. Cyclic: in ring order.
+//       handed out in the order of the free list, and a freed slot goes to its end. The last slot stays in the list, so
+//       that a posted WQE always knows the next. Cyclic: in ring order.
 //   R5  A program may have max_wr WRs in an SRQ, whatever the order of their completions. Where a cyclic ring has come
 //       to a slot that is not free yet, WRs wait outside it, and move in, in order, as the slot becomes free.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for what the library records about an object: the C library's, or what a program's allocator gives when the
-// object was made in a parent domain that has one (ibv_alloc_parent_domain).
+// Memory for what the library records about an object. It is the C library's, or what a program's allocator gives when
+// the object was made in a parent domain that has an allocator (ibv_alloc_parent_domain).
 //
 //   R1  The allocator is asked for each array, with the number of the object's kind (RecordsOf) as resource type. Its
 //       IBV_ALLOCATOR_USE_DEFAULT means the C library's memory, for which its free is not called; nullptr fails the

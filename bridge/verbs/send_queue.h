@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's side of a send queue: how WRs become WQEs (model/types/send_work_queue.h).
 //
-//   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
-//       max_inline, or inline data with an opcode that returns data (READ, COMP_SWAP, FETCH_ADD); an opcode
-//       that the transport does not have (rules 4); a UD WR without an address handle; IP_CSUM on a QP that is neither
-//       UD nor RAW_PACKET; BIND_MW without a type 2 window, with the key of another one, or with an address and no
-//       region; TSO inline, without an MSS, without a header or with one longer than max_tso_header, with more data
+//   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; a UD WR without an
+//       address handle. Also more inline bytes than max_inline, or inline data with an opcode that returns data (READ,
+//       COMP_SWAP, FETCH_ADD). Also an opcode that the transport does not have (rules 4); IP_CSUM on a QP that is
+//       neither UD nor RAW_PACKET; BIND_MW without a type 2 window, with the key of another one, or with an address and
+//       no region; TSO inline, without an MSS, without a header or with one longer than max_tso_header, with more data
 //       than max_tso, or with a packet longer than the MTU. With EOPNOTSUPP: opcodes that this device does not have,
 //       though the manual page gives them to the transport. With ENOMEM: a full queue. FENCE is for RC and XRC, and
 //       SOLICITED for what takes a receive: elsewhere they mean nothing, as with hardware.
@@ -24,7 +24,7 @@ bool may_send(const Qp& qp);
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode);
 // 0 or EINVAL.
 int check_flags(ibv_qp_type type, unsigned int send_flags);
-// Of a WQE that was begun: whether it may have inline data; SGEs or inline data.
+// About a WQE that was begun: whether it may have inline data; SGEs or inline data.
 bool takes_inline(SendOpcode opcode);
 bool takes_data(SendOpcode opcode);
 
@@ -52,7 +52,7 @@ std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opc
                         std::uint64_t wr_id);
 // BIND_MW: what the window is bound to. 0 or EINVAL.
 int set_window(std::uint8_t* wqe, std::uint32_t rkey, const ibv_mw_bind_info& to);
-// The same of a type 2 window, whose keys differ in the low 8 bits alone.
+// As set_window(), for a type 2 window, whose keys differ in the low 8 bits alone.
 int set_window_2(std::uint8_t* wqe, const ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info& to);
 // TSO: its header and MSS, before any data. 0 or EINVAL.
 int set_tso(const Qp& qp, std::uint8_t* wqe, const void* header, std::uint16_t bytes, std::uint16_t mss);

@@ -12,7 +12,7 @@ namespace rxnic {
 
 // `reader` is at its end.
 void note_capture(const ReplayOptions& o, const CaptureReader& reader, const CaptureSurvey& survey, RunResult& r);
-// Of that receiver.
+// Notes about that receiver.
 void note_receiver(const CaptureSurvey& survey, const Address& receiver, RunResult& r);
 
 }  // namespace rxnic

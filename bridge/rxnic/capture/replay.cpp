@@ -136,8 +136,8 @@ class Answers final : public FrameObserver {
   bool ended() const { return ended_; }                 // the run, because so many are not
 
  private:
-  // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full: then so many are sent
-  // at most, once the capture is over.
+  // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full. Then so many bytes
+  // are sent at most, once the capture is over.
   static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 20;
 
   bool everything_received() const {

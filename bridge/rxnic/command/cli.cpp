@@ -114,7 +114,7 @@ std::string meant_option(const CLI::App& app) {
   return {};
 }
 
-// Of a command line that is refused.
+// For a command line that is refused.
 void try_to_remove_old_results(const CLI::App& app) {
   try {
     remove_old_results(app);

@@ -7,10 +7,10 @@
 
 namespace rxnic {
 
-// Removes, of the command that was parsed, or in which an error was found, what it would write as its results:
-// report.json, of a replay of a capture responses*.pcap, with --lockstep the waveforms of a mismatch. Not a report.json
-// that is no report of rxnic, not what is to be replayed, nothing that is not a regular file; a record stays until its
-// run begins. Throws std::runtime_error that names a file that cannot be removed.
+// Removes what the command that was parsed, or in which an error was found, would write as its results. These are
+// report.json, for a replay of a capture responses*.pcap, and with --lockstep the waveforms of a mismatch. Not a
+// report.json that is no report of rxnic, not what is to be replayed, nothing that is not a regular file; a record
+// stays until its run begins. Throws std::runtime_error that names a file that cannot be removed.
 void remove_old_results(const CLI::App& app);
 
 }  // namespace rxnic

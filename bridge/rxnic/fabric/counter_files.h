@@ -5,9 +5,10 @@
 //   R1  A file is 20 characters, the number in decimal and blanks behind it, and a line feed. Numbers that have changed
 //       are written to it, and no descriptor is kept; what a program does with a file harms the file alone.
 //   R2  All files have the numbers of the last tick (LiveOptions::tick_ms), and of the end of the run.
-//   R3  Once a program has looked for one of them, all have them also before a NIC writes to the memory of a program (a
-//       completion, for example), and when the model has nothing to do (live_port.h R14). That is known from a mark
-//       that bridge/device_files makes in the file kMark. Until then it costs one load each time.
+//   R3  Once a program has looked for one of the files, all files have the numbers at two more times. These are before
+//       a NIC writes to the memory of a program (a completion, for example), and when the model has nothing to do
+//       (live_port.h R14). A mark that bridge/device_files makes in the file kMark says that a program has looked.
+//       Until then it costs one load each time.
 //   R4  The model does not see the files: a run with them has the report of one without.
 #pragma once
 

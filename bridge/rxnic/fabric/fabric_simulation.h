@@ -38,7 +38,7 @@ class FabricSimulation {
   FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
   ~FabricSimulation();
 
-  // Of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
+  // Waves of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
   std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
   // Before run(): the NICs' counters as files in `files`, the folder of the device files. Throws std::runtime_error;
   // the NIC whose files cannot be made has none then, and those behind it.

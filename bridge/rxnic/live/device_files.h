@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a kernel's driver would have made for the NICs, in a folder of their own: what bridge/device_files
-// shows to programs as /dev/infiniband and below /sys/class. bridge/device_files/README.md lists them.
+// The files that a kernel's driver would have made for the NICs, in a folder of their own. Programs see them as
+// /dev/infiniband and below /sys/class, by bridge/device_files; its README.md lists them.
 #pragma once
 
 #include <functional>

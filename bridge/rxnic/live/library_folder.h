@@ -10,7 +10,7 @@ namespace rxnic {
 // folder or where it is installed (../lib/rxnic); absolute. Throws
 // std::runtime_error when there is no libibverbs.so.1.
 std::string library_folder();
-// Of LD_LIBRARY_PATH: this folder, and what was there before.
+// The value of LD_LIBRARY_PATH: this folder, and what was there before.
 std::string library_path(const std::string& folder);
 
 inline constexpr const char* kPreloadedLibrary = "librxnic_device_files.so";

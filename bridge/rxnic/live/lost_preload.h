@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notices a program of a run that was started with an LD_PRELOAD of its own, as the usual line for rsockets does
-// (LD_PRELOAD=.../librspreload.so PROGRAM): it lacks librxnic_device_files.so, finds no rdma_cm, and librspreload then
-// takes ordinary sockets.
+// (LD_PRELOAD=.../librspreload.so PROGRAM). Such a program lacks librxnic_device_files.so and finds no rdma_cm, and
+// librspreload then takes ordinary sockets.
 //
 //   R1  The drop-in libibverbs, which such a program still loads, writes program and LD_PRELOAD into the file kFile of
 //       the folder of the device files, unless there is one (bridge/verbs/lost_preload.cpp). The first of a run counts.

@@ -6,11 +6,11 @@
 //   R2  The socket is in the abstract name space: whatever ends the simulator, no file is left.
 //   R3  The run ends when the program has ended and nobody has a NIC open any more. Its status is the program's,
 //       128 + signal when a signal ended it, 127 when there is no such program, 126 when it cannot be executed.
-//   R4  The run owns the program and everything that this starts, as mpirun does. When the program is killed by a
-//       signal, or one of those that have a NIC open dies (live_port.h R5), the others see what hardware would show
-//       them, and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
-//   R5  SIGINT, SIGTERM and SIGHUP are passed on to the program (unless the terminal has done that); what has not ended
-//       `grace` later is ended, at the second signal it is killed.
+//   R4  The run owns the program and everything that this starts, as mpirun does. A program may be killed by a signal,
+//       or a process that has a NIC open may die (live_port.h R5). Then the others see what hardware would show them,
+//       and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
+//   R5  SIGINT, SIGTERM and SIGHUP are passed on to the program, unless the terminal has done that. What has not ended
+//       `grace` later is ended; at the second signal it is killed.
 //   R6  Unless `device_files` is false the program is shown the files that a driver would have made for its NICs
 //       (bridge/device_files). They are below `out`.
 //   R7  A program that was started without what `run` preloads is named, with what helps (lost_preload.h).
