@@ -6,24 +6,25 @@
 //       with a later one, and its MSN is right (R7). How many answers cover it is no difference.
 //   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
-//       A READ that is asked for again from its middle on is answered with other positions: the captured answers to it
+//       A READ that is asked for again from its middle on is answered with other positions. The captured answers to it
 //       are compared with those of the model to the same request.
-//   R3  A captured NAK is equal when the model sends one with the same code and PSN, an RNR NAK when the model sends
-//       one with the same PSN; of several with one PSN each is compared with one of the model's. One that only the
+//   R3  A captured NAK is equal when the model sends a NAK with the same code and PSN, an RNR NAK when the model sends
+//       one with the same PSN. When several have one PSN, each is compared with one of the model's. One that only the
 //       model sends is a difference as soon as the captured receiver went past it. A captured sequence NAK for a PSN
 //       that the model acknowledges names a packet that was lost on its way to the receiver, and that the model got: no
 //       difference.
 //   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
 //       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
-//   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
-//       model that the capture does not show, answers on QPs that are not paired; CNPs, captured ones and the model's,
-//       which each receiver paces in its own way.
+//   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, and answers of
+//       the model that the capture does not show. Answers on QPs that are not paired are not compared, either, nor are
+//       Neither are CNPs, captured ones and the model's, which each receiver paces in its own way.
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
 //   R7  MSNs are compared as msn_compare.h says, those of covered ACKs too. A QP whose captured receiver leaves WRITEs
 //       out is named in `rules`.
-//   R8  What the replay took from the captured answers proves nothing: an RNR NAK for which WQEs were withheld, a
-//       sequence NAK of a QP that is strict because of it, a NAK 0x62 whose memory was left out, and the first result
-//       of an atomic at an address, with which memory was filled, are `given` when they agree.
+//   R8  What the replay took from the captured answers proves nothing: it is `given` when it agrees. This holds for an
+//       RNR NAK for which WQEs were withheld, and for a sequence NAK of a QP that is strict because of it. It holds for
+//       a NAK 0x62 whose memory was left out. It also holds for the first result of an atomic at an address, with which
+//       memory was filled.
 #pragma once
 
 #include <array>

@@ -28,7 +28,8 @@ class CaptureFile {
   std::size_t read(std::span<std::uint8_t> to);
   // Gives back the bytes that were read last: they are read again.
   void unread(Bytes bytes);
-  // The same bytes for a library that reads a FILE; the caller closes it, before this object goes.
+  // As the reader above gives the bytes, for a library that reads a FILE. The caller closes it, before this object
+  // goes.
   std::FILE* stream();
 
   bool compressed() const { return decoder_ != nullptr; }

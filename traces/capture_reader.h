@@ -5,20 +5,22 @@
 //   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on); ERF (197) records of type 21
 //       (InfiniBand) and 2 (Ethernet), without their ERF header, extension headers and Ethernet's two bytes of padding;
 //       Linux cooked captures (SLL 113, SLL2 276) and raw IP (101, 228, 229), which get an Ethernet header with what is
-//       known of it: zeros are an address that the capture does not keep. The interfaces of a pcapng file may differ.
+//       known of it. Zeros are an address that the capture does not keep. The interfaces of a pcapng file may differ.
 //       ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that names it.
 //   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
 //       gets the time of the one before it; how many there were is counted. When it is older by more than 1 ms the
-//       clock was set back, and time goes on from there, unless the record behind it shows that it was the only one.
-//   R3  A file that ends in the middle of a record or of its compressed data, or in which something other than a record
-//       follows, gives the frames before it, then says cut_short(). A file without a readable header is a TraceError.
+//       clock was set back, and time goes on from there. The exception: the record behind it shows that it was the only
+//       one.
+//   R3  A file may end in the middle of a record or of its compressed data, or something other than a record may
+//       follow. It gives the frames before that, then says cut_short(). A file without a readable header is a
+//       TraceError.
 //   R4  Memory does not depend on the length of the file, compressed or not: a frame's bytes are valid until the next
 //       call.
 //   R5  A packet that the capture holds with all its headers, but without all of its payload or ICRC, is counted. On
-//       request it is filled: with zeros up to its length on the wire, which must be that of its headers or more, and
-//       with the ICRC (and VCRC) of that. One that lacks an FCS or VCRC alone then counts as whole. Other frames that
-//       the capture cut stay as they are. A UDP checksum of a filled packet becomes 0 (none).
-//   R6  A mirror may cut packets and write what is left as their length: a frame that ends before the length in its IP
+//       request it is filled: with zeros up to its length on the wire, and with the ICRC (and VCRC) of the result. This
+//       length must be that of the packet's headers or more. One that lacks an FCS or VCRC alone then counts as whole.
+//       Other frames that the capture cut stay as they are. A UDP checksum of a filled packet becomes 0 (none).
+//   R6  A mirror may cut packets and write what is left as their length. A frame that ends before the length in its IP
 //       and UDP headers (GRH, LRH), which agree, was cut, and is handled so (R5). How many there were is counted.
 //   R7  A frame that is not RDMA as it stands, but carries one that is in tunnels (tunnels.h), at most kMostTunnels in
 //       each other, becomes that one; `tunnel` is the outermost. So does one that carries what looks like RoCEv2 on

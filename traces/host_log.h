@@ -4,14 +4,14 @@
 //
 //   R1  The first line is `header`, the last one `end`. Every line's first key is "event", its kind.
 //   R2  Cycles never decrease. Within a cycle lines stand in the order in which things happened.
-//   R3  With the data of all reads and the success of all writes the log determines the run. Of what was written it
-//       keeps a digest.
+//   R3  With the data of all reads and the success of all writes the log determines the run. The log keeps a digest of
+//       what was written.
 //   R4  A line that is not as documented, lines after `end` and a file without `end` are TraceErrors that name the
 //       file and the line.
 //   R5  Memory does not depend on the length of the file but for its longest line; one of more than kHostLogLineBytes
 //       is refused (R4) before it is read to its end.
-//   R6  A log whose file, or whose wire.pcap, could not be written any more ends with an `end` that says why (cut), in
-//       the last cycle of which every line is there.
+//   R6  A log ends with an `end` that says why (cut) when its file, or its wire.pcap, could not be written any more.
+//       This `end` is in the last cycle of which every line is there.
 #pragma once
 
 #include <cstdio>
@@ -33,7 +33,7 @@ inline constexpr std::size_t kHostLogEndBytes = 1024;  // the last line is short
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
 std::uint64_t digest_of(Bytes data);
-// Of a sequence.
+// The digest of a sequence, word by word.
 constexpr std::uint64_t mix_digest(std::uint64_t digest, std::uint64_t word) {
   digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
   return digest ^ digest >> 29;
@@ -139,8 +139,8 @@ class HostLogWriter {
   // The last line, with the counts and the digest of what came before.
   void end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t cqes);
   void close();
-  // Behind a write error of this file or of another part of the record, instead of end() and close(): ends the log in
-  // the last cycle of which it holds every line, and says why. False: that cannot be written, either. (R6)
+  // To be called behind a write error of this file or of another part of the record, instead of end() and close(). Ends
+  // the log in the last cycle of which it holds every line, and says why. False: that cannot be written, either. (R6)
   bool cut(const std::string& why);
   const std::string& path() const { return path_; }
 

@@ -12,18 +12,18 @@
 //   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages of the
 //       size that the options say, and larger ones, which a note names, where the page list would pass 2^20 entries
 //       (512 once all lists together pass 2^22).
-//   R5  All data pages lie within 64 MiB of physical memory: when that is used up, pages are used again from its start,
-//       in this order: regions that hold atomics (their pages are not used again), other regions, receive buffers,
-//       tags' buffers, answer buffers. Pages above 2 MiB are all one and the same, but for those of up to 1 GiB that
-//       hold atomics.
+//   R5  All data pages lie within 64 MiB of physical memory. When these are used up, pages are used again from the
+//       start. The order of use: regions that hold atomics (their pages are not used again), other regions, receive
+//       buffers, tags' buffers, answer buffers. Pages above 2 MiB are all one and the same, but for those of up to 1
+//       GiB that hold atomics.
 //   R6  Two keys with the same index (key >> 8) cannot exist at once: the later one has install_before set to the
 //       packet that uses it first, and replaces the earlier.
 //   R7  Answers to our own requests (READ responses, atomic results) go to an answer buffer of the QP.
 //   R8  A key that a SEND WITH INVALIDATE names is that of a fast-registered region. A request that uses it later is
 //       for another region with that key, as R6.
 //   R9  Tags: a list for the TM SRQ, when the options ask for it, with a buffer as large as the SRQ's for each entry.
-//   R10 A QP reserves responder resources when READs or atomics come to it: as many as the survey says, and fewer, but
-//       one at least, when all together would be more than the NIC has.
+//   R10 A QP reserves responder resources when READs or atomics come to it, as many as the survey says. It reserves
+//       fewer, but one at least, when all together would be more than the NIC has.
 #pragma once
 
 #include <span>

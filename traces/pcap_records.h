@@ -2,9 +2,9 @@
 // The ordinary records of a classic pcap file, read in large blocks: several times as fast as libpcap.
 //
 //   R1  It reads files of version 2.4, of both byte orders, in microseconds and in nanoseconds.
-//   R2  At anything out of the ordinary (another format or version, a record that is cut short, or longer than the
-//       file's snapshot length or 256 KiB, a time with its highest bit set, the end of the file) it gives up, and the
-//       file stands at that record: libpcap goes on there and decides what it means.
+//   R2  At anything out of the ordinary it gives up, and the file stands at that record: libpcap goes on there and
+//       decides what it means. Out of the ordinary are another format or version, a time with its highest bit set, and
+//       the end of the file. So is a record that is cut short, or longer than the file's snapshot length or 256 KiB.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packets of a pcapng file (draft-ietf-opsawg-pcapng), of all its sections and interfaces. libpcap refuses a file
-// whose interfaces differ in their link type or snapshot length, as mergecap writes them.
+// The packets of a pcapng file (draft-ietf-opsawg-pcapng), of all its sections and interfaces. The interfaces may
+// differ in their link type or snapshot length, as in files of mergecap; libpcap refuses such a file.
 //
 //   R1  Packets are those of enhanced, simple and obsolete packet blocks; every other block is skipped. Each packet has
 //       its interface's link type, and its time in the resolution and with the offset of its interface. A simple packet

@@ -2,9 +2,10 @@
 // The project's own sample capture: two hosts, and an example of each thing that a receiver can meet.
 //
 //   R1  Deterministic: the same frames on every machine.
-//   R2  10.0.0.2 is the receiver to look at: it gets SENDs of one and several packets, with immediate and without,
-//       WRITEs, a READ, atomics, a repeated SEND, a SEND that it first answers RNR, UD SENDs of which one has a wrong
-//       ICRC, an XRC SEND, a CNP, an ARP request; it sends a SEND and a READ of its own. All its answers are there.
+//   R2  10.0.0.2 is the receiver to look at. It gets SENDs of one and several packets, with immediate and without,
+//       WRITEs, a READ and atomics. It also gets a repeated SEND, a SEND that it first answers RNR, an XRC SEND, a CNP
+//       and an ARP request. UD SENDs come, too, of which one has a wrong ICRC. It sends a SEND and a READ of its own.
+//       All its answers are there.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
   return digest ^ digest >> 29;
 }
 
-// Of everything from the BTH to the ICRC.
+// Digest of everything from the BTH to the ICRC.
 std::uint64_t digest_of(Bytes frame, const Headers& h) {
   Bytes rest = frame.subspan(h.bth_offset);
   rest = rest.first(std::min<std::size_t>(rest.size(), h.icrc_offset + kIcrcBytes - h.bth_offset));

@@ -3,18 +3,20 @@
 // the passes after it (SnifferFilter).
 //
 //   R1  A packet is a copy when one of the last kFramesKept packets, less than kShortestTimeoutPs before it, is the
-//       same: addresses, UDP source port, IP identification, everything from the BTH to the ICRC. No sender repeats a
-//       packet that soon on its own; one that it was asked for by a NAK in between is no copy. Copies are the sniffer's
-//       between two addresses, when there are three for four other packets in each direction, and kFewestCopies in
-//       both: it sees a mirror of both ports, or two interfaces, and nearly every frame twice.
-//   R2  Requests of a QP are swapped when a PSN is left out, all PSNs that are missing (kMostSwapped at most) come
-//       before kShortestTimeoutPs has passed, without a NAK that asks for them, and the QP then goes on with a new
-//       PSN: a retransmission would go on with what it had sent. The packets that were early are moved behind.
-//   R3  A QPN is used again when connection management has named the PSN of its next request since its last one, or
-//       when that PSN is more than kFarAway from the one expected and an answer counts the MSN anew from there. Nothing
-//       else tells a new connection that begins near its old PSN from a retransmission.
-//   R4  The capture is a sample, 1 packet in n, when of kFewestSteps steps of PSNs or more as many leave PSNs out as
-//       that n makes likely (1 - 1/n, less a tenth), n being the PSNs for each packet, 3 at least.
+//       same. These are compared: addresses, UDP source port, IP identification, everything from the BTH to the ICRC.
+//       No sender repeats a packet that soon on its own; one that it was asked for by a NAK in between is no copy.
+//       Copies are the sniffer's between two addresses when there are three for four other packets in each direction,
+//       and kFewestCopies in both. The sniffer then sees a mirror of both ports, or two interfaces, and nearly every
+//       frame twice.
+//   R2  Requests of a QP are swapped when a PSN is left out and all PSNs that are missing (kMostSwapped at most) come
+//       before kShortestTimeoutPs has passed. No NAK asks for them, and the QP then goes on with a new PSN: a
+//       retransmission would go on with what it had sent. The packets that were early are moved behind.
+//   R3  A QPN is used again when connection management has named the PSN of its next request since its last one. It is
+//       used again, too, when that PSN is more than kFarAway from the one expected and an answer counts the MSN anew
+//       from there. Nothing else tells a new connection that begins near its old PSN from a retransmission.
+//   R4  The capture is a sample, 1 packet in n, when as many steps of PSNs leave PSNs out as that n makes likely. This
+//       is 1 - 1/n of the steps, less a tenth, of kFewestSteps steps or more. The number n is the PSNs for each packet,
+//       3 at least.
 //   R5  Memory is bounded: kMostFlows QPs, kMostMoves moves and new connections. Others stay as they are.
 #pragma once
 

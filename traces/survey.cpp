@@ -136,8 +136,8 @@ void SurveyState::use_atomic(std::uint32_t flow_at, const Headers& h) {
   pending_atomics.push_back({flow_at, at->second, h.psn});
 }
 
-// The first atomic at an address that is still without its result and has that PSN: when several flows have one, that
-// of the flow which got most votes so far.
+// Gives the result to the first atomic at an address that is still without its result and has that PSN. When several
+// flows have such an atomic, the result goes to the flow which got most votes so far.
 void SurveyState::answer_atomic(const Flow& answers, const Headers& h) {
   auto best = pending_atomics.end();
   std::uint32_t best_votes = 0;

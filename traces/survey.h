@@ -3,15 +3,18 @@
 //
 //   R1  Only frames that a NIC can read, and whose checksums the caller's check accepts, are looked at; of their
 //       payload only what the capture holds. What else there is: census() (capture_census.h).
-//   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
-//       management) left out; with equal counts the one with more payload bytes in them, then the one seen first as a
-//       destination. When nobody gets any, the one that gets most packets. RDMA that cannot be read counts as far as it
-//       shows its addresses and BTH, with the packet's length: it is a request unless its opcode is that of a response.
-//   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h): as the caller
-//       chooses; by CM; by a UDP source port that both sides use for one QP alone; by answers, which carry the PSNs of
-//       the requests; as the only two that are left. Others are reported as unpaired, and pairs that are ambiguous.
-//   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ; without that
-//       what the PSNs after a READ imply; without that the smallest that fits what was seen, which is an assumption.
+//   R2  The busier receiver is the unicast address that gets the most request packets; those to QP1 (connection
+//       management) are left out. With equal counts it is the address with more payload bytes in them, then the address
+//       seen first as a destination. When nobody gets any, the one that gets most packets. RDMA that cannot be read
+//       counts as far as it shows its addresses and BTH, with the packet's length. It is a request unless its opcode is
+//       that of a response.
+//   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h). The ways: as the
+//       caller chooses; by CM; by a UDP source port that both sides use for one QP alone; by answers, which carry the
+//       PSNs of the requests. The last way: the only two QPs that are left. Others are reported as unpaired, and pairs
+//       that are ambiguous.
+//   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ. Without that
+//       it is what the PSNs after a READ imply. Without that it is the smallest that fits what was seen, which is an
+//       assumption.
 //   R5  A PSN gap is a request whose PSN is ahead of the one after its predecessor's on that QP. A READ moves the PSN
 //       on by its number of responses. A PSN behind the expected one is a repetition.
 //   R6  The MSN before the first request is that of the first answer less the messages that ended in between.
@@ -21,9 +24,9 @@
 //       another region.
 //   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs;
 //       repetitions of a message do not count.
-//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, the captured one
-//       sent each of them, with the same PSN, and every missing PSN came later: the network lost the packets, and no
-//       sniffer did. Its losses in the network are those that the captured receiver has sent a NAK for.
+//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, and the captured
+//       responder sent each of them, with the same PSN. Every missing PSN came later, too: the network lost the
+//       packets, and no sniffer did. Its losses in the network are those that the captured receiver has sent a NAK for.
 //   R11 P_Key 0 is none. A captured receiver that answers such packets does not check P_Keys.
 //   R12 A request that the captured receiver refused with NAK 0x62 (remote access) makes no region, and none larger,
 //       when no later one did. Neither do those behind it: the QP is in the error state.

@@ -14,7 +14,7 @@ class TraceError : public std::runtime_error {
   TraceError(std::string file, std::uint64_t packet, std::string found, std::string expected)
       : TraceError(packet ? std::string(": packet ").append(std::to_string(packet)) : std::string(), std::move(file),
                    packet, std::move(found), std::move(expected)) {}
-  // Of a text file; lines count from 1.
+  // An error in a text file; lines count from 1.
   static TraceError at_line(std::string file, std::uint64_t line, std::string found, std::string expected) {
     return {std::string(1, ':').append(std::to_string(line)), std::move(file), 0, std::move(found),
             std::move(expected)};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A generator of request packets for benchmarks and random tests: one receiver, any number of QPs, any mix.
 //
-//   R1  The same configuration gives the same frames. Nothing is allocated for a frame.
+//   R1  Equal configurations give equal frames. Nothing is allocated for a frame.
 //   R2  Without errors every packet is one that a receiver accepts: PSNs in sequence, messages cut at the MTU, within
 //       the regions and rights that survey() returns, and READs and atomics like any other request.
 //   R3  With errors, about errors_per_million of the packets have one of the causes in `causes`. A cause that moves an
-//       RC QP to the error state (is_fatal) is only used while a spare QP is left: up to three more packets go to the
-//       QP, then a spare one takes its place.
+//       RC QP to the error state (is_fatal) is only used while a spare QP is left. Up to three more packets go to the
+//       failed QP, then a spare one takes its place.
 //   R4  kPsnAhead on RC: one packet is left out, up to three follow, then all of them come once more, as after a NAK.
 //   R5  Frames leave back to back at `gbps` and at `load` of its rate, 24 bytes (preamble, FCS, gap) between them.
 //

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kDataVa = 0x7f00'0000'0000;
 inline constexpr std::uint64_t kReadOnlyVa = 0x7f10'0000'0000;
 inline constexpr std::uint64_t kInvalidatedVa = 0x7f20'0000'0000;
 
-// Of the first two regions: at least 1 MiB, and four times the largest message.
+// Bytes of each of the first two regions: at least 1 MiB, and four times the largest message.
 constexpr std::uint64_t region_bytes(std::uint32_t largest_message) {
   return std::max<std::uint64_t>(std::uint64_t{1} << 20, std::uint64_t{largest_message} * 4);
 }

@@ -171,7 +171,7 @@ bool is_ethernet(Bytes frame, std::size_t at) {
   return is_ip(type) || type == kEtherTypeRoceV1 || type == kEtherTypeVlan || type == kEtherTypeServiceVlan;
 }
 
-// What follows the labels is not said by them: an IP packet by its version, else a frame, which a control word that
+// The labels do not say what follows them. It is an IP packet by its version, else a frame, which a control word that
 // begins with four zero bits may precede (RFC 4385).
 Found in_mpls(Bytes frame, std::size_t at, std::size_t end) {
   bool last = false;

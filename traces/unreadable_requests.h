@@ -2,9 +2,9 @@
 // What the captured receiver answered to packets that cannot be read here: a wrong ICRC, a manufacturer's opcode, a
 // packet that the capture cut. Its NIC may have known the opcode, or got the packet whole.
 //
-//   R1  A packet to the receiver is kept by its sender, QPN and PSN, the newest kMostKept. An answer with its PSN to
-//       its sender is the answer to it, when the answer goes to a QP that the survey has paired with the packet's, or
-//       to one that is not paired; each packet is answered once.
+//   R1  A packet to the receiver is kept by its sender, QPN and PSN, the newest kMostKept. An answer with the packet's
+//       PSN to the packet's sender is the answer to this packet when it goes to a fitting QP. Fitting is a QP that the
+//       survey has paired with the packet's, or one that is not paired. Each packet is answered once.
 //   R2  An ACK for a later PSN on a paired QP covers it, too.
 #pragma once
 

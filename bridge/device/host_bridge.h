@@ -8,8 +8,8 @@
 //   R3  A request is begun in the cycle in which it was taken. While it waits the requests of its client behind it
 //       wait, too; doorbells do not. It goes on in the cycle in which the NIC's reply to its command is taken
 //       (CommandResult::kGiven), or is tried again every kRetryCycles (kBusy).
-//   R4  Nothing is due for longer than `timer_gap`, nothing is on a wire, and no NIC carries out a command or waits for
-//       a page: then what is due is a timer. A timer passes no faster than wall time (HostPort::wait).
+//   R4  When nothing is due for longer than `timer_gap`, what is due is a timer, which passes no faster than wall time
+//       (HostPort::wait). This holds while nothing is on a wire, and no NIC carries out a command or waits for a page.
 //   R5  The events and their cycles, and the data that DMA reads from programs, determine every result: a run can be
 //       repeated from them exactly.
 //   R6  The objects of a client that is gone are freed, once the command that its request waits for is done. The QPs
