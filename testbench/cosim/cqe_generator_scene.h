@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kMostLines = 8192;
 inline constexpr std::uint32_t kSlots = 64;
 inline constexpr std::uint32_t kQueues = 8;
 
-// Of a NIC by default, or of a small one around other parameters.
+// Parameters of a NIC by default, or of a small NIC around other parameters of the block.
 inline Params params_of(const CqeGeneratorParams& of) {
   Params p;
   if (of == p.cqe_generator) return p;

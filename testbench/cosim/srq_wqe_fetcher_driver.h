@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds the receive WQE fetcher in its random tests: QPs whose packets follow each other as the transport
-// checker passes them on, a program that posts WQEs and asks for commands, the blocks behind, which give back slots and
-// places and ask for flushes, memory, and sinks that stall. It decides by what it sees at the ports, so that RTL may
+// What surrounds the receive WQE fetcher in its random tests. QPs have packets that follow each other as the transport
+// checker passes them on. A program posts WQEs and asks for commands. The blocks behind give back slots and places and
+// ask for flushes; there are memory, and sinks that stall. All decide by what they see at the ports, so that RTL may
 // stand in the model's place.
 #pragma once
 
@@ -187,7 +187,7 @@ class Driver final : public Block {
     doorbells.push(now, d);
   }
 
-  // Of no queue.
+  // A number of no queue.
   std::uint32_t unused_number() {
     return random_.one_in(2) ? kQueues + random_.below(9) : random_.below(1u << 24) | 1u << 12;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is rare in random traffic of the tag matcher, once, with one list, in fixed cycles: each stage needs a state
+// What is rare in random traffic of the tag matcher, once, with one list, in fixed cycles. Each stage needs a state
 // that random packets and operations hardly ever leave alone for long enough.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rxnic::tag_match_cam_scene {
 
-// Of the scene around the block. What is given to one of them comes in the order of its cycles.
+// The scene around the block. What is given to one of these functions comes in the order of its cycles.
 struct Rehearsed {
   std::function<void(Cycle, const TagOperation&)> post;
   std::function<void(Cycle, std::uint64_t tag)> search;
@@ -107,8 +107,9 @@ class Rehearsal {
     renew_list(WqId{1});
   }
 
-  // A match in the overflow while one of the same handle comes back, from before its tag was posted again: the entry
-  // that is put back is the one that has just matched (R14). The CAM is full of the tags 0 and on, before and after.
+  // A match in the overflow while a match of the same handle comes back, from before its tag was posted again. The
+  // entry that is put back is the one that has just matched (R14). The CAM is full of the tags 0 and on, before and
+  // after.
   void match_and_return_in_one_cycle() {
     const std::uint32_t other = t_.max_tags - 1;
     const std::uint64_t again = tag_of(t_.max_tags);
@@ -130,8 +131,8 @@ class Rehearsal {
     post(0, 2);
   }
 
-  // Messages, each with a tag of the list, in every cycle in which there may be one; in one of them the list is removed
-  // and made again, without tags (R15).
+  // Messages, each with a tag of the list, in every cycle in which there may be a message. In one of these cycles the
+  // list is removed and made again, without tags (R15).
   void search_while_the_list_is_made_again() {
     scene_.set_returns(at_, false);
     for (std::uint32_t n = 0; n + 2 < t_.entries && n < 24; ++n) scene_.search(at_ + n, tag_of(2 + n));
@@ -241,7 +242,7 @@ class Rehearsal {
     at_ += 20;
   }
 
-  // Of all matches that may come back, the one that is longest ago (R14).
+  // Returns the match that is longest ago of all that may come back (R14).
   void return_the_oldest() {
     scene_.set_latency(at_, 20);
     post(0, 10);
@@ -268,8 +269,8 @@ class Rehearsal {
     at_ += 200;
   }
 
-  // In the cycle in which the CAM is free again, a match that came back is written to the overflow, a message takes the
-  // entry of another tag, and this is removed: too late.
+  // In the cycle in which the CAM is free again, a match that came back is written to the overflow, and a message takes
+  // the entry of another tag. This tag is removed: too late.
   void return_and_match_in_one_cycle() {
     renew_lists();
     post(0, t_.entries);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag matcher in an environment that keeps it busy: what is rare once, then random packets, operations, returned
-// matches, lists that come and go, memory that fails now and then, random back-pressure.
+// The tag matcher in an environment that keeps it busy: first what is rare, once, then random traffic. The traffic has
+// packets, operations, returned matches, lists that come and go, memory that fails now and then, and random
+// back-pressure.
 #pragma once
 
 #include <array>
@@ -301,9 +302,9 @@ class Scene {
     if (list != nullptr && list->in_cam(handle)) search_for(when, queue, list->entry(handle).tag);
   }
 
-  // Of a list with an overflow: one of its entries is searched for or removed, or the list goes meanwhile; or a tag is
-  // posted and searched for at once: when the overflow is on its way into the CAM, that is where it goes, although
-  // older ones are not there yet.
+  // On a list with an overflow: an entry of the overflow is searched for or removed, or the list goes meanwhile. Or a
+  // tag is posted and searched for at once. When the overflow is on its way into the CAM, the tag goes to the CAM,
+  // although older entries are not there yet.
   void meet_the_overflow(Cycle now) {
     const WqId queue{random_.below(3)};
     const TagMatchList* const list = model.list(queue);

@@ -17,7 +17,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Of a block with an input of 12 bits, a parameter and a size; `change` makes RTL that differs.
+// RTL of a block with an input of 12 bits, a parameter and a size; `change` makes RTL that differs.
 struct Module {
   std::vector<RxnicRtlSignal> signals{{"clk_i", kRxnicRtlInput, 1, 1},        {"rst_ni", kRxnicRtlInput, 1, 1},
                                       {"quiescent_o", kRxnicRtlOutput, 1, 1}, {"in_valid_i", kRxnicRtlInput, 1, 1},

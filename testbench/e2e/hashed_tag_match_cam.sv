@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tag matcher of another organisation, as a user may write one (rtl/OWN_RTL.md). A tag without a wildcard is in its
-// bucket of a hash table, a row of four; tags with wildcards, and those whose bucket is full, are in rows behind the
+// bucket of a hash table, a row of four. Tags with wildcards, and tags whose bucket is full, are in rows behind the
 // table. A search compares one row in a cycle: the bucket, and then those behind the table as far as they are used. So
-// there are four comparators however many tags there are. All tags have to find room: it has no overflow in memory.
-// One thing is taken at a time: a command, a message that comes back, a packet, or an operation.
+// there are four comparators however many tags there are. All tags have to find room: it has no overflow in memory. One
+// thing is taken at a time: a command, a message that comes back, a packet, or an operation.
 module tag_match_cam #(
   parameter int unsigned Entries                = rxnic_params_pkg::TagMatchCamEntries,
   parameter int unsigned MaxTags                = rxnic_params_pkg::TagMatchCamMaxTags,

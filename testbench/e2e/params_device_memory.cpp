@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of params_program: memory of the device, as much as there is, and WRITEs to it.
+// A part of params_program: memory of the device, as much as there is, and WRITEs to it.
 #include <array>
 #include <memory>
 #include <vector>

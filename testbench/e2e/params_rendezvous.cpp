@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of params_program: rendezvous requests that come all at once to a TM SRQ.
+// A part of params_program: rendezvous requests that come all at once to a TM SRQ.
 #include <endian.h>
 #include <infiniband/tm_types.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scatter engine for the tests of a user's own RTL: that of rtl/, which own_rtl_check.py calls grh_scatter_inside,
-// with a longer delay line, and with a fault when it is asked for. For one lane. It does not say what it does.
+// A scatter engine for the tests of a user's own RTL, for one lane. It is the engine of rtl/, which own_rtl_check.py
+// calls grh_scatter_inside, with a longer delay line, and with a fault when it is asked for. It does not say what it
+// does.
 module grh_scatter #(
   parameter int unsigned LatencyCycles = rxnic_params_pkg::GrhScatterLatencyCycles,
   parameter int unsigned SgesPerCycle  = rxnic_params_pkg::GrhScatterSgesPerCycle,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC between SystemC FIFOs and a TLM-2.0 driver: frames go to its wire through an sc_fifo and come from it through
-// another one, and every doorbell is a TLM write. Argument: MESSAGES
+// A NIC between SystemC FIFOs and a TLM-2.0 driver. Frames go to the NIC's wire through an sc_fifo and come from the
+// wire through another one; every doorbell is a TLM write. Argument: MESSAGES
 #include <tlm_utils/simple_initiator_socket.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the examples with a block or a policy of their own have in common: a NIC, the driver that has set up RC QPs with
-// a receive queue each, and a peer that sends them SENDs in turn.
+// What the examples with a block or a policy of their own have in common. There are a NIC, the driver that has set up
+// RC QPs with a receive queue each, and a peer that sends them SENDs in turn.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a capture, as they are and compressed: the reader (with and without filled payloads, other UDP ports and
+// Any bytes as a capture, as they are and compressed. The reader (with and without filled payloads, other UDP ports and
 // ICRCs made right), tunnels, the survey and the host plan end in a TraceError or in counts. A name or a limit that
 // grows with the input would show as memory.
 #include <zlib.h>

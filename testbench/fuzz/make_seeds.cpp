@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: make_seeds FOLDER
 // Writes the first inputs of each fuzz target into FOLDER/<target>: what the project itself makes, a good input of each
-// kind. The same bytes on every machine.
+// kind. The bytes are equal on every machine.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // A whole recorded run: the input is the length of host.jsonl in four bytes, the log, and wire.pcap. It is repeated to
 // its end or to its first difference, or refused as a TraceError.
 //
-// A log may say that it ends in any cycle, and timers of the model that are due before then are carried out: the input
-// is left out when it goes on for longer than kMostCycles, or when it asks for more than the NICs of the seeds.
+// A log may say that it ends in any cycle, and timers of the model that are due before then are carried out. So an
+// input is left out when it goes on for longer than kMostCycles, or when it asks for more than the NICs of the seeds.
 #include <unistd.h>
 
 #include <algorithm>

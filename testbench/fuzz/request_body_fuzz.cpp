@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's name, a line feed and any text as its body in the log of a recorded run: a message that is written and
-// read again as it was, or an std::invalid_argument.
+// A request's name, a line feed and any text as its body in the log of a recorded run. The result is a message that is
+// written and read again as it was, or an std::invalid_argument.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -35,7 +35,7 @@ bool can_be_read(int fd, int patience_ms) {
   return poll(&ready, 1, patience_ms) == 1;
 }
 
-// Of a call of librdmacm: 0 or its errno.
+// The outcome of a call of librdmacm: 0 or its errno.
 int outcome(int result) { return result == 0 ? 0 : errno; }
 
 class ConnectionRules : public testing::TestWithParam<rdma_port_space> {

@@ -269,8 +269,8 @@ bool Differential::post_extended(Way way, std::vector<ibv_send_wr>& wrs) {
   return ibv_wr_complete(ex) == 0;
 }
 
-// What is sent behind a request that B refuses may have taken a receive before B knows it. Of an SRQ that shows, as a
-// receive that is flushed; the rules leave it open. There a request that fails is the last one.
+// What is sent behind a request that B refuses may have taken a receive before B knows of the refusal. On an SRQ a
+// receive that is flushed shows this; the rules leave it open. There a request that fails is the last one.
 void Differential::end_at_failure(Requests& list) const {
   if (has_own_receives(list.front().way) || list.size() == 1) return;
   Reference dry = *reference_;
@@ -285,8 +285,8 @@ void Differential::end_at_failure(Requests& list) const {
 void Differential::requests(Way way, std::size_t count) {
   Requests list;
   for (std::size_t n = 0; n < count; ++n) list.push_back(way == Way::kTags ? tagged(n, count == 1) : request(way));
-  // What a list does with receives that are posted later is not known when it is posted: whether a SEND into them may
-  // be carried out beside a READ, and whether one is too short for it (end_at_failure).
+  // When a list is posted, it is not known what the list does with receives that are posted later. A SEND into them may
+  // be carried out beside a READ, or not, and a receive may be too short for its SEND (end_at_failure).
   const auto read = std::find_if(list.begin(), list.end(), [](const Request& r) {
     return returns_data(r.opcode) || r.opcode == IBV_WR_ATOMIC_WRITE;
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random sequences of receives, tag operations, windows, lists of requests and polls on random sets of QPs, against a
-// plain reference (reference.h): the same completions and events, the same memory of hosts and devices. A sequence
-// depends on its number alone. RXNIC_SEED, and RXNIC_SEQUENCES for another number of them.
+// plain reference (reference.h). Both have equal completions and events, and equal memory of hosts and devices. A
+// sequence depends on its number alone. RXNIC_SEED, and RXNIC_SEQUENCES for another number of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of traffic without an end have in common (endless.cpp, endless_connects.cpp): their arguments,
-// those of perftest and of the pingpongs, and a TCP connection over which server and client meet.
+// What the programs of traffic without an end have in common (endless.cpp, endless_connects.cpp). These are their
+// arguments, those of perftest and of the pingpongs, and a TCP connection over which server and client meet.
 //
 //   PROGRAM [-t KIND] -d rxnicN -p PORT [SERVER'S-HOST]
 //

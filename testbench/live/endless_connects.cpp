@@ -91,7 +91,7 @@ void connect_once(rdma_addrinfo* address) {
 }
 
 void traffic(const Endless& e) {
-  // Of the NICs, the one that was asked for.
+  // Only the NIC that was asked for.
   must(setenv("RXNIC_NIC", std::to_string(e.nic).c_str(), 1), "setenv");
   if (e.is_server()) return serve(e);
   const std::string server = address_of_nic(Meeting(e).exchange(e.nic)), port = std::to_string(e.port);

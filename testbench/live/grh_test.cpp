@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 40 bytes in front of a datagram: with RoCEv2 over IPv4 the IPv4 header is at bytes 20..39, over IPv6 and with
+// The 40 bytes in front of a datagram. With RoCEv2 over IPv4 the IPv4 header is at bytes 20..39; over IPv6 and with
 // RoCEv1 they are the IPv6 header or the GRH. The payload always begins at byte 40.
 #include <algorithm>
 #include <array>

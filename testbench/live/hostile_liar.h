@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that calls verbs as they are to be called, and lies in their arguments: rendezvous headers of memory that
-// is not there or is another's, windows beyond their region or of another device's, keys of others, SRQ numbers of
-// others, tag operations on entries that there are not, frames and flows of random bytes, datagrams to the connection
-// manager.
+// A program that calls verbs as they are to be called, and lies in their arguments. It has rendezvous headers of memory
+// that is not there or is another's, and windows beyond their region or of another device's. It has keys of others, SRQ
+// numbers of others, and tag operations on entries that there are not. It makes frames and flows of random bytes, and
+// datagrams to the connection manager.
 //
 //   R1  What comes of a lie is nobody's concern but the liar's: it looks at no completion.
 //   R2  All queues are made anew after every kLies lies, since most of them end a QP: when all have completed, or

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks the agent of rdma_cm over its socket (bridge/cm/cm_channel.h): commands with random bodies, in which small
-// numbers and addresses are as frequent as random ones, and packets that are no commands.
+// Attacks the agent of rdma_cm over its socket (bridge/cm/cm_channel.h). It sends commands with random bodies, in which
+// small numbers and addresses are as frequent as random ones, and packets that are no commands.
 //
 //   R1  Answers are left unread now and then, so that the agent finds the socket full; a connection that it has ended
 //       is made anew.

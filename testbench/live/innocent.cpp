@@ -7,8 +7,8 @@
 //       number of rounds and the nanoseconds they took, 8 bytes each, at all times: who measures looks there at moments
 //       of its own. "running" is printed after the first.
 //   R2  What counts is the simulator's time: what it computes between a question and its answer, for whomever, and
-//       what it sleeps meanwhile beyond a millisecond, which no waking takes. That one or the other had no processor
-//       does not count: a neighbour that only computes makes no round longer.
+//       what it sleeps meanwhile beyond a millisecond, which no waking takes. A lack of a processor for one or the
+//       other does not count: a neighbour that only computes makes no round longer.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

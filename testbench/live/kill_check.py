@@ -32,8 +32,8 @@ OPENED = re.compile(r"process (\d+) \((?!rxnic_cm_agent).*\) has opened NIC (\d)
 AGENT_DIED = ("rdma_.*: (Input/output error|No such device|Connection refused|Operation not permitted)"
               "|no /dev/infiniband/rdma_cm|transport retry counter exceeded")
 LET_BE = 4.0  # seconds after which a program must still run under --grace off or serve
-# Traffic without an end. Some notice a peer's death by an error completion; others wait for ever: for the receive of a
-# UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat). `endless...` are ours.
+# Traffic without an end. Some notice a peer's death by an error completion; others wait for ever. They wait for the
+# receive of a UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat). `endless...` are ours.
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-way latency of a ping-pong of 32 bytes, measured by a program with the ordinary API: from the device's clock,
-// read before the doorbell while the model is idle and its time stands still, to the receiver's completion timestamp,
-// the time at which the CQE was built. verbs_check.py compares the printed median with the report.
+// One-way latency of a ping-pong of 32 bytes, measured by a program with the ordinary API. It begins with the device's
+// clock, read before the doorbell while the model is idle and its time stands still. It ends with the receiver's
+// completion timestamp, the time at which the CQE was built. verbs_check.py compares the printed median with the
+// report.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic through objects that are made or changed in an unusual way: in a parent domain with a program's own
-// allocators (ibv_alloc_parent_domain(3)), regions that are registered anew (ibv_rereg_mr(3)), address handles made of
-// a completion (ibv_create_ah_from_wc(3)), and the MAC address of a GID.
+// Traffic through objects that are made or changed in an unusual way. These are objects in a parent domain with a
+// program's own allocators (ibv_alloc_parent_domain(3)), and regions that are registered anew (ibv_rereg_mr(3)). They
+// are also address handles made of a completion (ibv_create_ah_from_wc(3)), and the MAC address of a GID.
 #include <algorithm>
 #include <array>
 #include <cerrno>

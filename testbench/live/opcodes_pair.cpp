@@ -255,7 +255,7 @@ void OpcodesPair::log(std::string_view interface, ibv_wr_opcode opcode, unsigned
        << '\n';
 }
 
-// Of a RAW_PACKET QP: the data, or two frames of TSO with its header.
+// Frames for a RAW_PACKET QP: the data, or two frames of TSO with its header.
 std::string OpcodesPair::frames_of(ibv_wr_opcode opcode) {
   if (transport != kRaw) return "";
   if (opcode != IBV_WR_TSO) return fmt::format(R"("{}")", hex(a.arena.bytes(kFrom, kBytes)));

@@ -116,7 +116,7 @@ class Opcodes : public OpcodesPair {
     EXPECT_EQ(ibv_dereg_mr(memory.region.release()), 0);
     memory.region = own(ibv_reg_mr(a.world.pd.get(), memory.at(0), memory.size(), kBindable), "ibv_reg_mr");
   }
-  // XRC: a receiver binds no windows, so that there is nothing that it could invalidate: the message is placed, but its
+  // XRC: a receiver binds no windows, so that there is nothing that it could invalidate. The message is placed, but its
   // receive completes in error, the receiver's QP fails, and the sender waits in vain for a response (rules 6.6).
   void send_and_invalidate(bool extended) {
     receive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random messages over every transport and opcode with random scatter/gather lists: what was sent arrives, in the right
+// Random messages over every transport and opcode with random scatter/gather lists. What was sent arrives, in the right
 // bytes and in no others, and equals the payload on the wire (PayloadLog).
 #include <algorithm>
 #include <array>

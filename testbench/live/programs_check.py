@@ -130,12 +130,12 @@ PINGPONGS = {
     # The 16 QPs share one count: each may have one more message on its way at the end.
     "srq": [pingpong(1, 320, "-g 2 -q 16", slack=64), pingpong(4096, 320, "-g 2 -q 16 -c -e", slack=64),
             pingpong(1 << 20, 20, "-g 1 -q 16 -c -m 4096", slack=64), pingpong(64, 100, "-g 0 -q 1 -e", slack=4)],
-    # Of its SENDs only the last one has a completion.
+    # Only the last one of its SENDs has a completion.
     "xsrq": [Row("-s 4096 -n 100 -g 2", wqes=200, payload=200 * 4096, cqes=202, everywhere=True),
              Row("-s 65536 -n 20 -g 1 -e", wqes=40, payload=40 * 65536, cqes=42, everywhere=True)],
 }
-# perftest's own group, ff01::, is an IPv6 one, and its own choice of a GID is the IPv4 one: its check of both fails on
-# any RoCE device with an IPv4 address. This group fits that choice.
+# perftest's own group, ff01::, is an IPv6 group, and its own choice of a GID is the IPv4 one. So its check of both
+# fails on any RoCE device with an IPv4 address. This group fits that choice.
 GROUP = "-M 0:0:0:0:0:0:0:0:0:0:255:255:239:1:1:1"
 PERFTEST = {
     "send_bw": [sends(64, 500, "-Q 1"), sends(65536, 50, "-Q 1 -e"), sends(100, 300, "-Q 1 --use-srq"),

@@ -43,7 +43,7 @@ class Protection : public PairTest {
     EXPECT_EQ(attr.qp_state, IBV_QPS_ERR);
   }
 
-  // The same NICs and memory go on: a good WRITE and a good SEND over fresh QPs.
+  // NICs and memory go on after a failure: a good WRITE and a good SEND over fresh QPs.
   void expect_next_works() {
     a.qp.reset();
     b.qp.reset();

@@ -153,7 +153,7 @@ bool Reference::permits(const Request& r, std::size_t bytes, unsigned int right)
          r.remote + bytes <= w.of.at + w.of.bytes;
 }
 
-// Of UD: one receive queue that gets it, or does not. rules 1.3, 6
+// UD: one receive queue gets the message, or does not. rules 1.3, 6
 void Reference::send_datagram(const Request& r, const Bytes& message, Way way, Queue to, Effect& effect) {
   std::deque<Receive>& receives = queue(way);
   if (receives.empty() || kGrh + message.size() > length_of(receives.front().to)) {  // an RQ keeps its receive
@@ -270,7 +270,7 @@ Reference::Effect Reference::write(const Request& r) {
     return fail(r, IBV_WC_REM_ACCESS_ERR, effect);
   }
   if (immediate && receives.empty()) {
-    // Of a UC message the packets before the last one have been written.
+    // The packets of a UC message before the last one have been written.
     effect.dropped = !reliable(r.way);
     effect.waits = reliable(r.way);
     effect.undefined = {{r.remote, message.size()}};

@@ -5,10 +5,11 @@
 //
 //   R1  Requests have their effects in the order in which they were posted. What may be carried out in another order
 //       (a request behind a READ that is not fenced, when both are of the same bytes) is not for the reference.
-//   R2  What the rules leave open is reported as such: `undefined` names bytes of A or B that may have any value
-//       afterwards, `waits` says that A's QP repeats the request until there is a receive.
-//   R3  A failure that the peer reports ends both QPs: the receives of an RQ are flushed, those of an SRQ stay. Of one
-//       that A's own NIC finds B is not notified; A's QP has to be connected anew, which ends the receives of B's RQ.
+//   R2  What the rules leave open is reported so: `undefined` names bytes of A or B that may have any value afterwards.
+//       `waits` says that A's QP repeats the request until there is a receive.
+//   R3  A failure that the peer reports ends both QPs: the receives of an RQ are flushed, those of an SRQ stay. B is
+//       not notified of a failure that A's own NIC finds. A's QP has to be connected anew then, which ends the receives
+//       of B's RQ.
 //   R4  Memory is numbered through: the host's, and behind it the device's. Windows are of B's host memory.
 #pragma once
 

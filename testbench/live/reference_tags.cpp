@@ -46,7 +46,7 @@ Reference::Effect Reference::send_tagged(const Request& r, const Bytes& message)
     const std::size_t bytes = message.size() - kTmh;
     if (bytes > entry.to.bytes) {
       done.status = IBV_WC_LOC_LEN_ERR;
-      // Of several packets the first one has matched before it is seen that there are too many.
+      // The first of several packets has matched before it is seen that there are too many.
       if (message.size() > kMtu) {
         Done first = done;
         first.status = IBV_WC_SUCCESS;

@@ -37,8 +37,9 @@ def measure(bench, nics, command, record):
                                       [command[0], "-d", f"rxnic{nics - 1}", *options, "127.0.0.1"], port)
         seconds = time.monotonic() - started
     port.close()
-    # Where the program says so, without what comes before and after its messages: "40000 iters in 0.25 seconds" of the
-    # pingpongs, size, iterations, MB/s (twice) and millions of messages a second of perftest.
+    # The time is the program's own where it prints it, without what comes before and after its messages. The pingpongs
+    # print "40000 iters in 0.25 seconds". perftest prints size, iterations, MB/s (twice) and millions of messages a
+    # second.
     inside = re.search(r"iters in ([\d.]+) seconds", client.text())
     rate = re.search(r"^ *\d+ +(\d+)(?: +[\d.]+){2}\s+([\d.]+)\s*$", client.text(), re.MULTILINE)
     if good and inside:

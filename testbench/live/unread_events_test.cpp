@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events that nobody has read when their object is destroyed go with it: the channel is as if they had never come, and
-// the events of others stay, in order. Events that were read are waited for until they are acknowledged. Of a WQ:
-// raw_test.
+// Events that nobody has read when their object is destroyed go with the object. The channel is as if they had never
+// come, and the events of others stay, in order. Events that were read are waited for until they are acknowledged.
+// raw_test has the events of a WQ.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>

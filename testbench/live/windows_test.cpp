@@ -33,7 +33,7 @@ class Windows : public PairTest {
     must(ibv_bind_mw(b.qp.get(), mw, &request), "ibv_bind_mw");
     expect_bound();
   }
-  // Of type 2, with a key of its own; returns the key.
+  // Binds a window of type 2, with a key of its own; returns the key.
   std::uint32_t bind_2(ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info& to,
                        ibv_wc_status status = IBV_WC_SUCCESS) {
     ibv_send_wr wr{};

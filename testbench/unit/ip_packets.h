@@ -89,7 +89,7 @@ inline std::uint16_t internet_checksum(const PacketBytes& p, std::size_t from, s
   while (sum > 0xffff) sum -= 0xffff;
   return static_cast<std::uint16_t>(~sum);
 }
-// That of TCP or UDP, with the field as it is: 0 when the checksum in it is good.
+// The checksum of TCP or UDP, with the field as it is: 0 when the checksum in the packet is good.
 inline std::uint16_t transport_checksum(const PacketBytes& p, const IpSpec& s, std::size_t end) {
   std::uint32_t pseudo = s.protocol + static_cast<std::uint32_t>(end - s.transport_at());
   const std::size_t from = s.ip_at() + (s.v6 ? 8 : 12);

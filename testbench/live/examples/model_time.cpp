@@ -5,9 +5,10 @@
 //   rxnic run --nics 2 -- model_time
 //   rxnic run --nics 2 --config tiny -- model_time
 //
-// Printed for SENDs of several sizes, from rxnic0 to rxnic1: from the receiver's completion of one message to that of
-// the next, and from the sender's reading of the clock to the receiver's completion. The latter holds what the program
-// itself does meanwhile, as far as model time passes (a reading of the clock is an access to a register of the NIC).
+// Two times are printed for SENDs of several sizes, from rxnic0 to rxnic1. One goes from the receiver's completion of a
+// message to that of the next. The other goes from the sender's reading of the clock to the receiver's completion. The
+// latter holds what the program itself does meanwhile, as far as model time passes (a reading of the clock is an access
+// to a register of the NIC).
 #include <algorithm>
 #include <vector>
 

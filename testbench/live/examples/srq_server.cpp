@@ -35,8 +35,8 @@ class Server {
     example::must(ibv_destroy_cq(cq_), "ibv_destroy_cq");
   }
 
-  // Answers so many requests. A request of any client is in the receive that the NIC chose for it; that is free again
-  // when the answer, which is sent from the same memory, has arrived.
+  // Answers so many requests. A request of any client is in the receive that the NIC chose for it. This receive is free
+  // again when the answer, which is sent from the same memory, has arrived.
   void answer(std::uint32_t requests) {
     for (std::uint32_t answered = 0; answered < requests;) {
       ibv_wc wc{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tag matching by the NIC: the receiver posts buffers with tags, and the NIC writes each message into the buffer whose
 // tag it carries. Shown: an exact tag, a wildcard, a message that nobody waits for, a buffer that is taken back, and a
-// rendezvous: the sender sends only where its message is, and the receiver's NIC reads it from there.
+// rendezvous. In a rendezvous the sender sends only where its message is, and the receiver's NIC reads the message from
+// there.
 //
 //   rxnic run --nics 2 -- tag_matching
 //

@@ -68,7 +68,7 @@ TEST(Mad, FieldsOfARequestLieWhereTheSpecificationHasThem) {  // R1
 }
 
 // Every byte of a message that is written again as it was read has the value that it had, or is 0 because no field
-// covers it: so each field is read from where it is written.
+// covers the byte. So each field is read from where it is written.
 TEST(Mad, WhatIsReadIsWhatWasWritten) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {

@@ -132,7 +132,7 @@ class Program {
     EXPECT_EQ(reply.status, 0);
     return {reply.body.srq.srqn, asked.doorbell, slots, 0, asked.ring};
   }
-  // Of the file of that number, 0: of this client alone.
+  // An XRC domain for the file of that number, 0: for this client alone.
   channel::Message open_xrcd(std::uint64_t file = 0, bool create = true, bool exclusive = false) {
     return call(channel::Request::kOpenXrcd, [&](auto& b) {
       b.xrcd = {};

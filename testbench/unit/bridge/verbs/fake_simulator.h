@@ -50,7 +50,7 @@ class FakeSimulator {
   }
   // Called in the simulator's thread for each reply before it is sent. To be set while no request is in flight.
   std::function<void(Message&)> edit_reply;
-  // Of the requests of one type, in order.
+  // The requests of one type, in order.
   std::vector<Message> asked(Request type) {
     const std::lock_guard guard(lock_);
     std::vector<Message> found;
@@ -59,8 +59,8 @@ class FakeSimulator {
     }
     return found;
   }
-  // Of the newest kOpen (0..3) and kCreateChannel (4).
-  // Of one that the simulator's thread may close meanwhile.
+  // A descriptor of the newest kOpen (0..3) and kCreateChannel (4), duplicated, since the simulator's thread may close
+  // its own meanwhile.
   channel::Descriptor duplicate(std::size_t index) {
     const std::lock_guard guard(lock_);
     return channel::Descriptor(dup(descriptors_[index].get()));

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kReadLatency = 50;
 // Cycles from the request for a context to its use: the link, the memory, the link.
 constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
-// The same when the evicted context was changed: its write goes first.
+// A miss when the evicted context was changed: its write goes first.
 constexpr std::uint64_t kMissAndWriteBack = kMiss + 1;
 
 CqContext context(std::uint32_t number, std::uint32_t slots = 16) {

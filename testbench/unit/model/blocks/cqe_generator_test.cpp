@@ -663,8 +663,8 @@ TEST(CqeGenerator, SessionsThatTheBackPressureHeldEndOneACycle) {  // R5
   }
 }
 
-// Nothing leaves for memory before cycle 100. The write of the packet taken in 10 fills the link in 14; the next one
-// is due in 15: those that are taken from then on begin a session, which ends when that write leaves, in 101.
+// Nothing leaves for memory before cycle 100. The write of the packet taken in 10 fills the link in 14, and the next
+// write is due in 15. Packets that are taken from then on begin a session, which ends when that write leaves, in 101.
 TEST(CqeGenerator, CompletionsGatherWhileAWriteFindsNoRoom) {  // R5
   for (const std::uint64_t timeout : {1000u, 20u}) {
     Bench bench;

@@ -181,8 +181,8 @@ TEST(DmaEngineCredit, ASlowReadKeepsOnlyItsOwnTag) {  // R5, R9
   }
 }
 
-// A write of 64 bytes leaves in 10 + 88 and is visible in 598; a read of 64 bytes behind it leaves in 98 + 24, and its
-// latency ends in 222.
+// A write of 64 bytes leaves in 10 + 88 and is visible in 598. A read of 64 bytes behind the write leaves in 98 + 24,
+// and its latency ends in 222.
 DmaEngineParams slow_write(bool relaxed) {
   DmaEngineParams p = byte_a_cycle();
   p.write_latency_ps = 500'000;

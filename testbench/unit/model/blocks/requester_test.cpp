@@ -184,7 +184,7 @@ TEST(Requester, PayloadIsReadByDmaASegmentACycle) {  // (R2)
   EXPECT_EQ(fixture.tx.cycle(0), Cycle{11 + kReadCycles + kLatency}) << "after the second segment";
 }
 
-// Of eight packets four are made; the fifth waits for the first to leave.
+// Four of eight packets are made; the fifth waits for the first to leave.
 void expect_four_at_once(const RequesterParams& params) {
   Bench bench;
   Fixture fixture(bench, params);

@@ -68,8 +68,8 @@ TEST_P(RequesterTso, EachSegmentIsAPacketOfItsOwn) {
   }
 }
 
-// The WQE comes with its doorbell in cycle 10. The second packet is made 3 cycles after the first, the others 2 apart;
-// the payload of each is there 50 cycles after it was asked for, and the packet leaves 24 cycles later.
+// The WQE comes with its doorbell in cycle 10. The second packet is made 3 cycles after the first, the others 2 apart.
+// The payload of each is there 50 cycles after it was asked for, and the packet leaves 24 cycles later.
 TEST_P(RequesterTso, ASegmentCostsWhatAPacketCosts) {
   Bench bench;
   Fixture f(bench);

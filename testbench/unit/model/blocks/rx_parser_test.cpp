@@ -571,7 +571,7 @@ TEST(RxParser, EveryCycleIsAccountedFor) {
   dut.settle(Cycle{100});
   const CycleAccount& account = dut.account();
   const auto spent = [&](Activity a) { return account[static_cast<std::size_t>(a)]; };
-  // 58 bytes: one beat each, taken in 10 and 11; the first leaves in 14, the second finds the link full from 15 until
+  // 58 bytes: one beat each, taken in 10 and 11. The first leaves in 14. The second finds the link full from 15 until
   // the pop of cycle 41 makes room for cycle 42.
   EXPECT_EQ(spent(Activity::kBusy), 5u);
   EXPECT_EQ(spent(Activity::kBlocked), 27u);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kReadLatency = 50;
 // Cycles from a request to memory to the use of its data: the link, the memory, the link.
 constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
-// The same when the evicted context was changed: its write goes first.
+// A miss when the evicted context was changed: its write goes first.
 constexpr std::uint64_t kMissAndWriteBack = kMiss + 1;
 constexpr std::uint64_t kHit = 2;
 

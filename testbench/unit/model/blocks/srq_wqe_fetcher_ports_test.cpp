@@ -57,7 +57,7 @@ TEST(SrqWqeFetcherPorts, ABadWqeHasNoListAndNoBytes) {  // R5
   EXPECT_EQ(on(fixture.dut.lists).count, 0u);
 }
 
-// Of a WQE that is longer than the device's longest.
+// With a WQE that is longer than the device's longest.
 TEST(SrqWqeFetcherPorts, AReadIsNoLongerThanItsBuffer) {
   for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
     for (const std::uint32_t segments : {32u, 33u}) {

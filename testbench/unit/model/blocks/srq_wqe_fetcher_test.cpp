@@ -649,7 +649,7 @@ TEST(SrqWqeFetcher, ADoorbellWaitsForAPlaceAmongTheLateFlushes) {  // R9
   EXPECT_EQ(fixture.dut.counters().doorbell_waits, 2u);
 }
 
-// Of the queue that is flushed next the context has to be read: the doorbell does not wait for that.
+// The context of the queue that is flushed next has to be read: the doorbell does not wait for this read.
 TEST(SrqWqeFetcher, ADoorbellTakesThePlaceOfALateFlushThatBegins) {  // R9, R14
   SrqWqeFetcherParams p = defaults();
   p.late_flushes = 1;

@@ -153,7 +153,7 @@ TEST(TagMatchCamOverflow, ASparseOverflowIsCompacted) {  // R8
   EXPECT_EQ(fixture.out.cycle(13), Cycle{when.count + 1 + 4 + kRead + 2}) << "the second entry of the first read";
 }
 
-// A match makes room in the CAM while a compaction is in flight: a refill read of that time would hold what a slot was
+// A match makes room in the CAM while a compaction is in flight. A refill read of that time would hold what a slot was
 // before, here a dead entry where the compaction puts a live one.
 TEST(TagMatchCamOverflow, NothingIsReadWhileTheRingIsCompacted) {  // R8
   Bench bench;

@@ -85,7 +85,7 @@ inline ContextPacket arrived_packet(const QpContext& qp, const PacketSpec& spec)
   return p;
 }
 
-// The same packet as the transport checker has it.
+// The packet above as the transport checker has it.
 inline std::unique_ptr<CheckedPacket> make_packet(QpContext& qp, const PacketSpec& spec) {
   return std::make_unique<CheckedPacket>(examine(arrived_packet(qp, spec), qp));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a block in a timed test: a fresh SystemC kernel and an engine (Bench), a block that
-// pushes given values in given cycles (Source), one that records when values come (Sink), host memory with a fixed
-// latency (TestMemory), and the comparison of the engine modes and step orders.
+// The environment of a block in a timed test: a fresh SystemC kernel and an engine (Bench), and host memory with a
+// fixed latency (TestMemory). A block pushes given values in given cycles (Source), and one records when values come
+// (Sink). The engine modes and step orders are compared.
 //
 //   TEST(GrhScatter, ResultComesAfterLatency) {
 //     Bench bench;                                                 // EngineMode::kFast, 1000 ps
@@ -67,8 +67,8 @@ class Source final : public Block {
   std::size_t next_ = 0;
 };
 
-// Takes one value a cycle (or set_width) and records it with the cycle in which the block under test pushed it (the one
-// before the pop unless the sink was stalled).
+// Takes one value a cycle (or set_width) and records it with the cycle in which the block under test pushed it. This is
+// the cycle before the pop unless the sink was stalled.
 template <class T>
 class Sink final : public Block {
  public:
@@ -272,7 +272,7 @@ void expect_equal_in_all_modes(Scenario scenario, std::uint32_t clock_period_ps 
   EXPECT_EQ(digest(EngineMode::kPerCycle), fast) << "per-cycle differs from fast";
 }
 
-// The same in all modes with each of several step orders.
+// The scenario is equal in all modes with each of several step orders.
 template <class Scenario>
 void expect_equal_in_all_orders(Scenario scenario, std::uint32_t clock_period_ps = 1000) {
   const auto digest = [&](EngineMode mode, StepOrder order) -> std::uint64_t {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every on-chip memory of `rxnic params --memory` has a size, and when it is full something defined happens: a
-// wait, a refusal, or the full state of another memory that bounds it. A case for each, the tests that fill it and see
-// it drain, and a NIC with the shortest possible links.
+// Every on-chip memory of `rxnic params --memory` has a size, and when the memory is full something defined happens. It
+// is a wait, a refusal, or the full state of another memory that bounds this one. A case for each, the tests that fill
+// it and see it drain, and a NIC with the shortest possible links.
 #include <gtest/gtest.h>
 
 #include <algorithm>

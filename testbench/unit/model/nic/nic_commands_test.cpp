@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(NicCommands, FreedRegionTest,
                                                                         : "AtomicWrite";
                          });
 
-// The same for the requester's reads, which wait for the only tag; with the command in any phase of them.
+// As FreedRegionTest for the requester's reads, which wait for the only tag, with the command in any phase of them.
 struct FreedSenderTest : NicCommandsTest, testing::WithParamInterface<std::uint32_t> {
   static Params with_one_tag() {
     Params p = with_fast_commands();

@@ -495,7 +495,7 @@ class ReliableTest : public NicTest, public testing::WithParamInterface<Transpor
     return NicTest::message(*q, write, r, end);
   }
   // Expects the consequences of the QP's error state: the RQ's WQEs from `first` to `last` are flushed in order from
-  // completion `n` on; those of an SRQ are not, except such as packets in flight had taken, but the last-WQE event
+  // completion `n` on. Those of an SRQ are not, except such as packets in flight had taken, but the last-WQE event
   // comes once.
   void expect_queue_after_error(std::size_t n, std::uint32_t first, std::uint32_t last) {
     if (!xrc()) {

@@ -10,8 +10,8 @@ namespace {
 
 class NicRates : public NicTest {
  protected:
-  // Millions a second of requests of this kind, `each` from each of `qps`, one after the other on the wire; the first
-  // goes to va + 0, the next to `stride` behind it, and so on.
+  // Millions a second of requests of this kind, `each` from each of `qps`, one after the other on the wire. The first
+  // request goes to va + 0, the next to `stride` behind it, and so on.
   double rate(Operation op, std::uint32_t qps, std::uint32_t each, std::uint32_t bytes, std::uint64_t stride) {
     std::vector<const QpContext*> all;
     for (std::uint32_t n = 0; n < qps; ++n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RC and XRC through the whole NIC when a message finds no WQE (rules 6): RNR NAK with the request's PSN and the QP's
-// timer code, no state change, no WQE used; packets behind get no response and are not carried out; the retry is
-// carried out as if it were the first attempt. And the same together with other errors.
+// RC and XRC through the whole NIC when a message finds no WQE (rules 6). The RNR NAK has the request's PSN and the
+// QP's timer code; no state changes, and no WQE is used. Packets behind get no response and are not carried out. The
+// retry is carried out as if it were the first attempt. All this is tested together with other errors, too.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic::nic_rnr_test {

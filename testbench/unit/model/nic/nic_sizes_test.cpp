@@ -51,8 +51,8 @@ TEST_F(NicSizes, LinksHaveTheirDepths) {
   for (const PacketHandle h : taken) packets.release(h);
 }
 
-// Messages of three packets, interleaved, of more QPs than the store has entries: those that get one end, the others
-// are refused with RNR NAKs and succeed when they come again.
+// Messages of three packets, interleaved, of more QPs than the store has entries. Messages that get an entry end; the
+// others are refused with RNR NAKs and succeed when they come again.
 TEST_F(NicSizes, MoreOpenMessagesThanTheStoreHasEntries) {
   set("srq_wqe_fetcher.wqe_store_entries=2");
   set("srq_wqe_fetcher.wqe_store_share=0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SRQs through the whole NIC (rules 1.5, 2.3, 6): which QP gets which WQE, the limit event, the effect of one QP's
-// error on the others, and the cost of a linked list.
+// SRQs through the whole NIC (rules 1.5, 2.3, 6): which QP gets which WQE, and the limit event. Also the effect of one
+// QP's error on the others, and the cost of a linked list.
 #include <algorithm>
 
 #include "testbench/unit/model/nic/nic_fixture.h"
@@ -128,8 +128,8 @@ TEST_P(NicSrq, ProtectionDomainOfWritesIsTheQps) {
   expect_error(0, 0x21, 0, WcStatus::kRemoteAccess);
 }
 
-// The QP fails by a packet that is not of the message it is receiving: that message's WQE is flushed, once, before the
-// last-WQE event, however many packets of the message are still in the path.
+// The QP fails by a packet that is not of the message it is receiving. The WQE of this message is flushed, once, before
+// the last-WQE event, however many packets of the message are still in the path.
 TEST_P(NicSrq, WqeInUseIsFlushedWhenTheQpFailsElsewhere) {
   for (const std::uint32_t more : {0u, 20u}) {
     SCOPED_TRACE(more);
@@ -222,9 +222,9 @@ TEST_P(NicLinkedList, IsFollowedAsItIsLinked) {
   for (std::uint32_t i = 0; i < 15; ++i) expect_receive(i, 0x21, order[i], 10 + i);
 }
 
-// ---- Published: a linked-list SRQ costs about 550 ns a WQE, one dependent PCIe read each; an RQ and a cyclic SRQ run
-// at the line's rate, three times faster (rdma-core pull request 1183: 2 QPs, 4 KiB, 200 Gb/s: 58.64 against 178.11
-// and 176.57).
+// ---- Published: a linked-list SRQ costs about 550 ns a WQE, one dependent PCIe read each. An RQ and a cyclic SRQ run
+// at the line's rate, three times faster. Source: rdma-core pull request 1183, with 2 QPs, 4 KiB, 200 Gb/s: 58.64
+// against 178.11 and 176.57.
 class NicSrqCost : public NicTest {
  protected:
   static constexpr std::uint32_t kBytes = 4096;

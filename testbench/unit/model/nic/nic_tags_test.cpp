@@ -330,7 +330,7 @@ TEST_F(NicTags, UnexpectedMessageThatFailsNamesAWqe) {
   EXPECT_FALSE(names_entry(cqes[0]));
 }
 
-// The same by a packet that is none of the message's.
+// The interruption comes by a packet that is none of the message's.
 TEST_F(NicTags, MatchedMessageThatAnotherRequestInterruptsCompletesItsEntryInError) {
   make(2);
   add(3, 0xabc);
@@ -370,7 +370,7 @@ TEST_F(NicTags, MatchedMessageThatFailsCompletesItsEntryInError) {
   EXPECT_EQ(cqes[1].cq, kSrqCq);
 }
 
-// The same when the QP fails for another reason in the meantime.
+// The QP fails for another reason in the meantime.
 TEST_F(NicTags, MatchedMessageOfAQpThatFailsElsewhereIsFlushed) {
   make(2);
   add(3, 0xabc);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged captures through the whole path: every one ends in a named error or in a report that accounts for every
+// Damaged captures through the whole path. Every capture ends in a named error or in a report that accounts for every
 // packet, and the model's time is bounded by what the capture holds.
 //
 //   R1  10^4 mutations in all, kShards tests of kMutations each, every one made from a number of its own that a failure
 //       prints. RXNIC_SEED (default 1) shifts the numbers of all.
-//   R2  A mutation keeps a run of a capture's records (at most kMostRecords) and damages a few of them: bits, bytes
-//       and fields of packets, packets cut short, records repeated, left out and exchanged, lengths and times in record
-//       headers, the file's header, the file's end.
+//   R2  A mutation keeps a run of a capture's records (at most kMostRecords) and damages a few of them. It damages
+//       bits, bytes and fields of packets, cuts packets short, and repeats, leaves out and exchanges records. It also
+//       changes lengths and times in record headers, the file's header, and the file's end.
 //   R3  In half of the mutations the ICRC of what still parses is made good again, so that the damage gets past it.
 //   R4  A READ asks for less than kMostRead bytes: a longer one is answered in full, which is right and takes its time.
 #include <gtest/gtest.h>

@@ -134,7 +134,7 @@ TEST_F(EndingTest, TheFirstBeginCounts) {  // R3
   EXPECT_TRUE(e.finished());
 }
 
-// Of a tree whose middle has ended: the orphan is found, and so is a child that was stopped.
+// A tree whose middle has ended: the orphan is found, and so is a child that was stopped.
 TEST_F(EndingTest, SignalsReachOrphansAndTheStopped) {  // process_tree.h R1
   const pid_t child = start("(sleep 1000 & sleep 1000 & kill -STOP $!; :) & wait");
   EXPECT_EQ(signal_descendants(0).size(), 3u);

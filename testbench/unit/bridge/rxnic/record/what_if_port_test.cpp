@@ -171,7 +171,7 @@ TEST_F(WhatIfPortTest, OpenLoopPollsWhatHasCome) {
   EXPECT_EQ(port_->left_out(), 0u);
 }
 
-// A program that looks at its CQ may find a CQE before it is visible to the model: its consumer index never comes
+// A program that looks at its CQ may find a CQE before it is visible to the model. Its consumer index never comes
 // before the bytes of that CQE, which nobody notifies the port of.
 TEST_F(WhatIfPortTest, AConsumerIndexWaitsForTheBytesOfItsCqe) {
   const auto created = [](auto& body) {
