@@ -36,7 +36,7 @@ struct Left {
   SteadyClock::time_point since;
 };
 
-// Of the doorkeeper and its child, which share their memory; only one of them runs at a time.
+// What the doorkeeper and its child share in their memory; only one of them runs at a time.
 struct State {
   std::vector<Left> left;
   bool over = false;        // nobody asks any more

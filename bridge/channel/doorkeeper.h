@@ -2,18 +2,19 @@
 // Receives from programs that are not trusted, for everybody who listens: the simulator, the agent of rdma_cm, the
 // testbench with RTL.
 //
-// To close a descriptor can take as long as the program that has passed it pleases, however it is closed (a socket with
-// SO_LINGER; a file system in user space (FUSE) that does not answer FLUSH), and no signal ends that, SIGKILL neither:
-// nor does the process end, then. Descriptors of programs are therefore received by another process, which is small:
+// To close a descriptor can take as long as the program that has passed it pleases, however it is closed. Examples are
+// a socket with SO_LINGER, and a file system in user space (FUSE) that does not answer FLUSH. No signal ends such a
+// close, SIGKILL neither, and the process does not end before the close does. Descriptors of programs are therefore
+// received by another process, which is small:
 //
 //   R1  A packet is looked at without its descriptors. One that has none is received here. One that has some is
 //       received by the doorkeeper, from its copy of the connection. It passes on what the packet says, which files its
 //       descriptors are of, and those descriptors whose close is over at once: memfds, pipes, eventfds and
 //       /proc/PID/mem. No others ever are descriptors of this process.
 //   R2  Nothing that the doorkeeper does before it answers asks a file system that might let it wait.
-//   R3  It has a child for each packet, which ends with its answer: closes that take long are part of that end, and
-//       nobody waits for it, not the doorkeeper (vfork: it goes on as soon as the child has done with its memory).
-//   R4  Of an owner, a program, kMostOfOwner such children at a time may not have ended; then no further packet with
+//   R3  It has a child for each packet, which ends with its answer, so that closes that take long are part of that end.
+//       Nobody waits for the end, not the doorkeeper (vfork: it goes on as soon as the child has done with its memory).
+//   R4  An owner is a program. When kMostOfOwner such children of an owner have not ended, no further packet with
 //       descriptors is received from it: EBUSY, to be tried again, and after kPatience EDQUOT. Nobody else's are
 //       counted: how many programs a user has is bounded by the kernel (RLIMIT_NPROC).
 //   R5  A connection that has ended is closed without receiving what is still in it; when there is something, by a
@@ -58,7 +59,7 @@ class Doorkeeper {
   // After all but EAGAIN and EBUSY the connection is to be ended.
   int receive(std::uint64_t owner, int socket, std::span<std::uint8_t> to, std::size_t most, Packet& packet,
               Passed& passed);
-  // The same of a Message.
+  // As receive() above, for a Message.
   int receive(std::uint64_t owner, int socket, Received& received);
   void end(std::uint64_t owner, Descriptor connection);  // (R5)
 

@@ -12,7 +12,7 @@
 //       every one of them: EINVAL.
 //   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
 //       refused (EINVAL).
-//   R6  Of the pipe of kOpen the simulator gets the write end: the pipe ends when the simulator does.
+//   R6  The simulator gets the write end of the pipe of kOpen, so that the pipe ends when the simulator does.
 #pragma once
 
 #include <array>

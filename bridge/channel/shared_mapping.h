@@ -15,8 +15,8 @@
 //   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
 //       second. An arming says how often the CQ was armed for any completion: one of these that the simulator did not
 //       see is not undone by an arming for solicited ones.
-//   R5  The simulator takes send doorbells before those of receives and tags, and puts these into effect first: a
-//       receive or a tag posted before a send by the same thread is never seen after it.
+//   R5  The simulator takes send doorbells before those of receives and tags, and puts the latter into effect first. So
+//       a receive or a tag posted before a send by the same thread is never seen after the send.
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.
 //   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. When a
 //       connection ends and `left` is not set, the program was killed.
@@ -91,8 +91,9 @@ inline bool ring(void* mapping, Board b, std::uint32_t index, std::uint64_t valu
   return b != Board::kConsumer && header.simulator_sleeps.load(std::memory_order_seq_cst) != 0;
 }
 
-// The simulator's side: calls take(index, value) for each doorbell of a board that was rung since the last call; when
-// there are more than `most`, for as many, or up to 63 more. The others stay rung: returns whether there are any.
+// The simulator's side: calls take(index, value) for each doorbell of a board that was rung since the last call. When
+// there are more than `most`, take() is called for as many, or up to 63 more. The others stay rung: returns whether
+// there are any.
 template <class Take>
 bool take_rung(DoorbellBoard& records, std::uint32_t most, Take&& take) {
   std::uint32_t taken = 0;

@@ -4,8 +4,8 @@
 //
 //   R1  Operation k is in slot k mod slots. Its doorbell (board kTags) carries the number of operations written so far,
 //       modulo 2^32.
-//   R2  A slot may be written again when a completion shows that its operation was carried out: its own one, or that of
-//       a later operation or of an entry that a later operation has added.
+//   R2  A slot may be written again when a completion shows that its operation was carried out. This completion is the
+//       operation's own one, or that of a later operation or of an entry that a later operation has added.
 //   R3  The completion of an operation carries its slot as wqe_index, that of a message that matched the handle.
 #pragma once
 

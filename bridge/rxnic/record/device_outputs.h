@@ -2,10 +2,10 @@
 // Counts of what the device gives to programs, and the cycles in which they rose: what a program of a what-if
 // (what_if_plan.h) waits for.
 //
-//   R1  A source is the replies to control messages of the whole run (source kReplies, those to an open and the release
-//       of a closed client among them); or of one program the CQEs of one CQ that became visible, its events, the
-//       bytes that the device wrote into the program's own memory, or those of CQEs that it wrote (which a program may
-//       find before they are visible to the model).
+//   R1  A source is the replies to control messages of the whole run (source kReplies), those to an open and the
+//       release of a closed client among them. The other sources are of one program: the CQEs of one CQ that became
+//       visible, its events, or the bytes that the device wrote into the program's own memory. The last are the bytes
+//       of CQEs that it wrote, which a program may find before they are visible to the model.
 //   R2  reached() is the first cycle in which a source's count was at least so much.
 #pragma once
 
@@ -34,7 +34,7 @@ class DeviceOutputs {
  public:
   static constexpr std::uint32_t kReplies = 0;
   DeviceOutputs() { number_of({}); }
-  // The same sources, with the same numbers and nothing counted.
+  // All sources, with their numbers and nothing counted.
   DeviceOutputs without_counts() const;
 
   std::uint32_t number_of(const OutputSource& source);  // a new one for a new source

@@ -2,8 +2,8 @@
 // The memory of the programs of a recorded run as far as it is known: what the device has read from it and written to
 // it. In address spaces, since programs have addresses in common.
 //
-//   R1  Each byte has a stamp, that of the last put() with it: 0 for a byte that is not known, whose value is 0; and
-//       says whether that put() was the device's.
+//   R1  Each byte has a stamp, that of the last put() with it, and says whether that put() was the device's. The stamp
+//       is 0 for a byte that is not known, whose value is 0.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class ProgramImage {
   // How many of these bytes are not known.
   std::uint64_t get(std::uint32_t space, std::uint64_t address, std::span<std::uint8_t> to) const;
   Byte at(std::uint32_t space, std::uint64_t address) const;
-  // Of the bytes that are known here, how many have another value there; in the spaces for which in(space) holds.
+  // How many of the bytes that are known here have another value there, in the spaces for which in(space) holds.
   template <class In>
   std::uint64_t differences(const ProgramImage& other, In in) const {
     std::uint64_t different = 0;

@@ -82,8 +82,8 @@ void expect_equal(ReplayState& state, const char* what, std::uint64_t found, std
   if (found != recorded) state.differs(fmt::format("found {} {} at the end; recorded: {}", found, what, recorded));
 }
 
-// Makes of a result what the recorded run would have reported: that of a run with waves is per-cycle, and RTL in the
-// place of a block counts less than the block. A report that cannot be read: the comparison finds what is wrong.
+// Makes of a result what the recorded run would have reported. The result of a run with waves is per-cycle, and RTL in
+// the place of a block counts less than the block. A report that cannot be read: the comparison finds what is wrong.
 void adopt_settings(RunResult& ours, const std::string& report, const std::string& path) {
   RunResult recorded;
   try {

@@ -40,7 +40,7 @@ struct WhatIfRun {
 // Throws TraceError, ConfigError and std::invalid_argument.
 WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& options);
 
-// Of both: their model time, what happened, latencies and traffic.
+// Figures of both: their model time, what happened, latencies and traffic.
 std::vector<ComparedFigure> compared_figures(const RunResult& recorded, const RunResult& what_if);
 
 }  // namespace rxnic

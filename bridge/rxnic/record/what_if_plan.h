@@ -10,8 +10,8 @@
 //       CQ, events, bytes written to its memory, and the replies to control messages of all programs. A consumer index
 //       that is ahead of the CQEs that were visible waits for the bytes of CQEs that had been written.
 //   R4  A control message, an open, a close and the end wait for what the device had given to any program before them,
-//       and for all of these before them: programs exchange numbers and notice each other's progress by ways that the
-//       record does not show.
+//       and for all of these before them. The reason: programs exchange numbers and notice each other's progress by
+//       ways that the record does not show.
 //   R5  Memory changes with an input, before it is given (memory_changes.h).
 #pragma once
 

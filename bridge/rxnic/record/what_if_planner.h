@@ -5,8 +5,9 @@
 //   R2  A read that finds another byte than the device knew of, or one that it did not know of, shows that the program
 //       has written it since the last access. It changes with the first post since then that hands it to the device
 //       (posted_memory.h); when no post does so, with the last input before the read, and is counted.
-//   R3  What the device itself writes is no change: in the what-if it writes again. Only when posts do not wait for
-//       that (keep_data: the open loop) what a SEND, WRITE or READ reads of it comes with the first such post.
+//   R3  Device writes are not recorded as changes, since the what-if repeats them. Only with keep_data (the open loop)
+//       posts do not wait for device writes. What a SEND, WRITE or READ reads of them then comes with the first such
+//       post.
 //   R4  A consumer index ahead of the CQEs that were visible is that of a program which found CQEs in its memory
 //       before. It waits for as many bytes of CQEs as had been written. When the what-if may write them otherwise,
 //       compressed, it waits for the CQEs that were visible alone.

@@ -2,18 +2,18 @@
 // Gives the inputs of a plan (what_if_plan.h) to a device in the place of its programs, and the memory that comes with
 // them.
 //
-//   R1  Closed loop: an input is given when all that it waits for has come, so long after the last of it as in the
-//       record; and not before the inputs that it stays behind.
-//   R2  Open loop: a post waits for the replies to control messages alone, so long after the last one as in the record:
-//       without control messages between them posts keep their recorded times. A poll waits for its CQ's CQEs besides,
-//       and not for posts. Control inputs are those of the closed loop; when nothing is going on in the model any more
-//       they are given although something is missing, and the polls before them are left out.
+//   R1  Closed loop: an input is issued once every output that it waited for in the record has recurred, after the
+//       recorded delay. It is never issued before the inputs that it stays behind.
+//   R2  Open loop: a post waits for the replies to control messages alone, so long after the last one as in the record.
+//       So without control messages between them posts keep their recorded times. A poll waits for its CQ's CQEs
+//       besides, and not for posts. Control inputs are those of the closed loop. When nothing is going on in the model
+//       any more they are given although something is missing, and the polls before them are left out.
 //   R3  Delays are times: with another clock they are rounded up to its cycles. Inputs of one cycle are given in the
 //       order of the record.
-//   R4  The run ends with the plan's last input. When nothing is going on any more and an input still waits, or nothing
-//       came for kPatiencePs and no input is due, it ends with a difference that names the input and what it waits for.
-//       So it does when a reply has another status or allocates another number: the recorded program would have gone
-//       another way.
+//   R4  The run ends with the plan's last input. The run may end with a difference that names an input and what it
+//       waits for. It does so when nothing is going on any more and an input still waits, or when nothing came for
+//       kPatiencePs and no input is due. So it does when a reply has another status or allocates another number: the
+//       recorded program would have gone another way.
 //   R5  A byte that the record does not hold is read as 0, and counted.
 //   R6  A program that had ended before its QPs were freed has no memory any more once the device has asked for as many
 //       bytes of it as in the record.

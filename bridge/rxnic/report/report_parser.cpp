@@ -54,7 +54,7 @@ class Place {
     if (!json_.is_string()) refuse(printed(), "a string");
     return json_.get<std::string>();
   }
-  // Of a parameter, as --set takes it.
+  // A value of a parameter, as --set takes it.
   std::string value() const {
     if (json_.is_structured()) refuse(printed(), "a value");
     return json_.is_string() ? json_.get<std::string>() : json_.dump();
