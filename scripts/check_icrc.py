@@ -111,7 +111,7 @@ def ethernet(frame):
 
 
 def infiniband(frame):
-    """The same for a frame that starts with an LRH."""
+    """What ethernet() returns, for a frame that starts with an LRH."""
     next_header = frame[1] & 3
     end = (be16(frame, 4) & 0x7FF) * 4
     if next_header == 2:

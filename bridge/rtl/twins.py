@@ -63,7 +63,7 @@ class Configuration:
 
     @property
     def settings(self):
-        """The same for the model: ["--set", "grh_scatter.latency_cycles=4", ...]"""
+        """These settings for the model: ["--set", "grh_scatter.latency_cycles=4", ...]"""
         described = tomllib.loads(PARAMS.read_text(encoding="utf-8"))
         words = []
         for item in self.deciding:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of SystemVerilog: the places where an operator, constant or condition may be another one, and texts that hold
-many changes at once, of which a simulation makes one (`+mutant=N`) or none.
+"""Changes of SystemVerilog: the places where an operator, constant or condition may be another one. Also texts that
+hold many changes at once, of which a simulation makes one (`+mutant=N`) or none.
 
-Of the language, expressions are read: brackets, unary and binary operators, what a primary is made of. What cannot be
+Expressions of the language are read: brackets, unary and binary operators, what a primary is made of. What cannot be
 read is not changed.
 """
 import re

@@ -37,7 +37,7 @@ class Coverage:
         self.unused = []                        # exclusions that fit nothing that was missed
 
     def flags(self):
-        """Of scripts/build_rtl. Where Verilator 5.006 splits an always_comb it misses lines that are reached."""
+        """Flags for scripts/build_rtl. Where Verilator 5.006 splits an always_comb it misses lines that are reached."""
         return [] if "splits" in self.table else ["--verilator=-fno-split", "--verilator=-fno-reorder"]
 
     def add(self, folder):

@@ -181,7 +181,7 @@ def killed_run(bench, killed):
 
 
 def ticks_of(process):
-    """Of a core, by the process itself: a hundred a second."""
+    """Ticks of a core that the process itself has used: a hundred a second."""
     return int(pathlib.Path("/proc", str(process.pid), "stat").read_text(encoding="utf-8").split()[13])
 
 

@@ -183,7 +183,8 @@ def responses(bench):
 
 
 def endless_read(bench):
-    """Of a READ of 2 GiB no more is simulated than a million frames beyond what --responses-limit lets be written."""
+    """A READ of 2 GiB is simulated up to a million frames beyond what --responses-limit lets be written, and no
+    further."""
     read_request(bench, "read.pcap", 1 << 31)
     most = 1 << 20
     for limit in ("24", "64K"):

@@ -3,8 +3,8 @@
 """Writes a capture of what an MPI rank received: mpi_traffic.py TRACE FILE [BYTES]
 
 TRACE: of one rank, with a line MPI_Recv:START:BUFFER:COUNT:TYPE,EXTENT,SIZE...:SOURCE:TAG:... for each receive, times
-in microseconds. Each becomes a SEND over RC (RoCEv2) from a QP of its source, with an eager TMH whose tag is source and
-tag, for a NIC that matches them: rxnic replay FILE --host receive=tm_srq,tags=64
+in microseconds. Each receive becomes a SEND over RC (RoCEv2) from a QP of its source, with an eager TMH whose tag is
+source and tag. A NIC matches the tags: rxnic replay FILE --host receive=tm_srq,tags=64
 
 BYTES: of every message, instead of those of the trace.
 """

@@ -226,7 +226,7 @@ def warnings(bench):
 
 
 def programs(bench):
-    """The same for a run of programs, which a repetition of its record finds, too."""
+    """Warnings of a run of programs, which a repetition of its record gives, too."""
     settings = ("host.poll_latency_ps=1", "fabric.loopback_latency_ps=1", "fabric.cable_delay_ps=1",
                 "requester.dcqcn_min_mbps=2")
     of_host = "host.poll_latency_ps cannot act in this run: the programs poll and post by themselves"

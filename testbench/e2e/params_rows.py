@@ -81,9 +81,10 @@ def waiting(block, resource):
 @dataclasses.dataclass(frozen=True)
 class Row:
     """`figure` of the scenario with the parameter at `to` is above (UP) or below (DOWN) that with it at `value`, or
-    another one (OTHER). A path in report.json; or, where only what a run hands out shows it, a number of lines or of
-    frames: opcodes.NAME of the log of completions, printed.TEXT of what the program prints, sent.unlimited: ACKs of
-    responses.pcap whose credit is unlimited, refused.TEXT: of what rxnic says when it refuses the run."""
+    another one (OTHER). The figure is a path in report.json, or, where only what a run hands out shows it, a number of
+    lines or of frames. Those are opcodes.NAME of the log of completions, printed.TEXT of what the program prints,
+    sent.unlimited: ACKs of responses.pcap whose credit is unlimited, refused.TEXT: of what rxnic says when it refuses
+    the run."""
     name: str
     scenario: object
     value: object

@@ -85,8 +85,8 @@ def same_account(bench, what, model, rtl, blocks):
 
 
 def place(bench):
-    """With the RTL in the model's place the answers are the same, byte for byte and in their cycles, and the run ends
-    in the same cycle, with the same cycles by activity, and counters as far as the ports show them."""
+    """With the RTL in the model's place the answers are equal, byte for byte and in their cycles. The run ends in the
+    same cycle, with the same cycles by activity, and counters as far as the ports show them."""
     need_rtl(bench)
     for trace in traces():
         model = bench.replay(trace, out="model")
@@ -100,8 +100,8 @@ def place(bench):
 
 
 def random_init(bench):
-    """What reset does not set has no effect: random bits in its place give the same in every block, in lockstep, where
-    the checkers hold from reset on, and in the model's place."""
+    """What reset does not set has no effect. Random bits in its place give equal results in every block, in lockstep,
+    where the checkers hold from reset on, and in the model's place."""
     need_rtl(bench)
     every = ",".join(ALL)
     reports = []
@@ -114,7 +114,8 @@ def random_init(bench):
 
 def account(bench):
     """What each of the four blocks does with its cycles is the model's, cycle by cycle in lockstep and in the report
-    with the RTL in its place: with buffers and tags, requests that fail, WQEs and contexts that are waited for."""
+    with the RTL in its place. The traffic has buffers and tags, requests that fail, and WQEs and contexts that are
+    waited for."""
     need_rtl(bench)
     made = bench.start(bench.options.make_traffic, "failing.pcap", "1500", "errors=20000", "load=90")
     bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")

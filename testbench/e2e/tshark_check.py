@@ -3,7 +3,7 @@
 """responses.pcap in the eyes of others: tshark finds no malformed packet, scripts/check_icrc.py no bad ICRC, and
 mergecap puts it into its capture.
 
-Of every trace each side is the receiver once; merge takes the sample alone.
+Each side of every trace is the receiver once; merge takes the sample alone.
 """
 import re
 import shutil

@@ -9,9 +9,9 @@ UNKNOWN = "x"
 class Vcd:
     """Signals by full name ("nic0.rx_parser.in_valid_i"), and their values.
 
-    kinds: name -> (type, bits). times: every time stamp, in order; final: the last one. cycles: the times at which clk
-    rises. first: name -> value at the first time stamp. changes: [(time, name, value)] after that. Numbers are int,
-    text is str, what is not known is UNKNOWN.
+    `kinds`: name -> (type, bits). `times`: every time stamp, in order; `final`: the last one. `cycles`: the times at
+    which clk rises. `first`: name -> value at the first time stamp. `changes`: [(time, name, value)] after that.
+    Numbers are int, text is str, what is not known is UNKNOWN.
     """
 
     def __init__(self, path):

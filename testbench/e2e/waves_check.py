@@ -24,7 +24,7 @@ def waves_of(bench, *arguments, out="run", trace=e2e.SAMPLE):
 
 
 def captured():
-    """Of each frame of the sample: bytes, and of those of RoCEv2 over IPv4 the destination QP, PSN and opcode."""
+    """The frames of the sample: the bytes of each, and for RoCEv2 over IPv4 the destination QP, PSN and opcode."""
     data, at, frames = e2e.SAMPLE.read_bytes(), 24, []
     while at < len(data):
         kept = struct.unpack_from("<I", data, at + 8)[0]

@@ -4,8 +4,9 @@
 
 usage: fuzz_check.py --fuzzers FOLDER --seeds MAKE_SEEDS [--seconds S] TARGET
 
-With --seconds it goes on for so long instead, from a seed that it prints. Exit status: 0 nothing was found, 1 an input
-that breaks the target was found (it is kept, and the command that repeats it is printed), 77 the target is not built.
+With --seconds it goes on for so long instead, from a seed that it prints. Exit status 0: nothing was found. Exit status
+1: an input that breaks the target was found; it is kept, and the command that repeats it is printed. Exit status 77:
+the target is not built.
 """
 import argparse
 import os

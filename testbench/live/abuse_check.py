@@ -58,7 +58,7 @@ def peak_memory(fabric):
 
 
 def processor_time(pid):
-    """Of a process, in seconds."""
+    """Processor time of a process, in seconds."""
     stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     fields = stat.rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -21,7 +21,7 @@ class Figures:
 
 
 def figures(fabric, pid=None):
-    """Of the simulator, or of the process with this ID."""
+    """Figures of the simulator, or of the process with this ID."""
     process = pathlib.Path(f"/proc/{pid or fabric.simulator.process.pid}")
     try:
         status = (process / "status").read_text(encoding="ascii", errors="replace")

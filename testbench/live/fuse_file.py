@@ -4,9 +4,9 @@
     with fuse_file.EndlessFile() as file:
         ...  # other processes open file.path, and each close() of it waits until release() or the end of the block
 
-No signal ends such a close, SIGKILL neither: who opens the file should be a process of its own. A process of its own
-serves the file system, too, in a mount namespace of its own, so that nothing is left behind whoever is killed: when it
-ends, with this process at the latest, the kernel ends all requests. An ordinary user gets a user namespace with it.
+No signal ends such a close, SIGKILL neither: who opens the file should be a process of its own. Another process serves
+the file system, in a mount namespace of its own, so that nothing is left behind whoever is killed. When it ends, with
+this process at the latest, the kernel ends all requests. An ordinary user gets a user namespace with it.
 """
 import ctypes
 import os

@@ -372,7 +372,7 @@ def agent_of(fabric):
 
 
 def dead_children(fabric):
-    """Of the simulator: those of whose end it has not taken notice."""
+    """Children of the simulator of whose end it has not taken notice."""
     return [pid for pid, (parent, state, _) in processes().items()
             if parent == fabric.simulator.process.pid and state == "Z"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures that are wrong somewhere, made from good ones by a seed: what `rxnic replay` has to survive.
 
-Each capture gets one to four changes, of the file (header, lengths, order, bits) or of its packets; changed packets get
+Each capture gets one to four changes, of the file (header, lengths, order, bits) or of its packets. Changed packets get
 the right IPv4 checksum and ICRC again, so that they are not dropped at the door. The good ones are classic pcap files
 in the byte order of this machine.
 """

@@ -95,7 +95,7 @@ class Taken:
         self.cells = collections.Counter((wr["opcode"], wr["transport"]) for wr in log if wr["result"] == 0)
 
     def of(self, *opcodes, on=TRANSPORTS):
-        """Of these opcodes, or of all."""
+        """The number of requests with these opcodes, or of all."""
         return sum(count for (opcode, transport), count in self.cells.items()
                    if opcode in (opcodes or TABLE) and transport in on)
 

@@ -23,7 +23,7 @@ RESPONSES = (*READ_RESPONSES, wire.ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE)
 
 
 def places(count):
-    """Of each of the packets of a message: 0 FIRST, 1 MIDDLE, 2 LAST, 3 ONLY."""
+    """The place of each of the packets of a message: 0 FIRST, 1 MIDDLE, 2 LAST, 3 ONLY."""
     return [3] if count == 1 else [0, *[1] * (count - 2), 2]
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs from Debian, unmodified: ibverbs-utils and perftest, server and client as two processes.
 
-Each row of the pingpongs runs between two NICs as root (when we are root) and on one as an ordinary user, those of
-perftest, which measures the CPU's clock for a good part of a second, in one of these two places, in turns; with
-RXNIC_EVERY_PLACE=1 each runs as both users on one NIC and between two, and some more with -a do. Both programs must
+Each row of the pingpongs runs between two NICs as root (when we are root) and on one NIC as an ordinary user. Those of
+perftest, which measures the CPU's clock for a good part of a second, run in one of these two places, in turns. With
+RXNIC_EVERY_PLACE=1 each row runs as both users on one NIC and between two, and some more with -a do. Both programs must
 exit with 0, the model's counters must equal what the programs saw, and the wire must be valid RoCE.
 """
 import pathlib

@@ -3,8 +3,8 @@
 """Makes bridge/verbs/programs.md: which programs of Debian the live checks run, with which options and what result.
 
 A check notes each run of a program in the folder that RXNIC_PROGRAMS_TABLE names, with the network (RXNIC_NETWORK) in
-which it was; what pyverbs_check.py prints is expected there as pyverbs-host.txt and pyverbs-own.txt. The table has a
-row for each program and transport that the checks name (their PROGRAMS), with what was noted of it. Something noted
+which the run was. What pyverbs_check.py prints is expected there as pyverbs-host.txt and pyverbs-own.txt. The table has
+a row for each program and transport that the checks name (their PROGRAMS), with what was noted of it. Something noted
 that they do not name is an error: the folder is not of these checks.
 """
 import argparse
@@ -96,7 +96,7 @@ def begin_of_row(key, options):
 
 
 def begins(table):
-    """Of each row of a table, as begin_of_row makes it."""
+    """The beginning of each row of a table, as begin_of_row makes it."""
     return [" |".join(row.split(" |")[:3]) + " |" for row in table.removeprefix(HEAD).splitlines()]
 
 
@@ -131,7 +131,7 @@ def first_digit(count):
 
 
 def passed(runs, network, nics):
-    """Of those in a place, in words."""
+    """How many of those in a place passed, in words."""
     here = {user: [one["passed"] for one in runs
                    if (one["user"], one["network"], one["nics"]) == (user, network, nics)] for user in ("root", "user")}
     return in_words(here) if any(here.values()) else "not run"

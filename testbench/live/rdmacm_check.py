@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that use rdma_cm, unmodified, with Debian's librdmacm: its utilities, server and client.
 
-As root between two NICs and as an ordinary user on one: the first row of each program in both places, the others in one
-of them, in turns; with RXNIC_EVERY_PLACE=1 each row in all four combinations.
+They run as root between two NICs and as an ordinary user on one. The first row of each program runs in both places, the
+others in one of them, in turns. With RXNIC_EVERY_PLACE=1 each row runs in all four combinations.
 
 The messages of the connection manager cross the model: they are counted there, and tshark reads them on the wire.
 """
@@ -113,9 +113,9 @@ UTILITIES = {
 def run_pair(fabric, row):
     """Runs both. A client that comes before its server listens is rejected, and comes again.
 
-    With a new server where its end was that server's, too: ucmatose's connections of which some came before, and
-    perftest, which connects twice, and whose server stops listening in between: its client, rejected then, dies of
-    SIGSEGV.
+    With a new server where the client's end was that server's, too. These are ucmatose, of whose connections some came
+    before, and perftest, which connects twice. Its server stops listening in between, and its client, rejected then,
+    dies of SIGSEGV.
     """
     port = live.Port()
     server_command, client_command = row.commands(fabric, port)

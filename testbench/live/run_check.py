@@ -312,7 +312,7 @@ PATH = ("grh_scatter", "cqe_generator", "srq_wqe_fetcher")  # that every packet 
 
 
 def expect_compared(bench, text, nics, blocks):
-    """That each of the blocks says how much of it was compared, on each NIC."""
+    """Expects that each of the blocks says how much of it was compared, on each NIC."""
     for nic in range(nics):
         for block in blocks:
             found = re.search(rf"lockstep: nic{nic}\.{block}: (\d+) cycles compared, \d+ of them clocked; (\d+) ", text)

@@ -3,7 +3,7 @@
 
 The pair (innocent.cpp) makes rounds without a pause: a request, and a message there and back. Its rate is rounds per
 second of the simulator's time: what the simulator computes while a round waits for it, for whomever, and what it sleeps
-then beyond a millisecond. That either of them waits for a processor does not count (/proc/PID/schedstat): an attack
+then beyond a millisecond. A wait of either of them for a processor does not count (/proc/PID/schedstat). So an attack
 that burns processors is the scheduler's business, and the rate is about the same on a busy machine.
 
 The simulator is one thread and a NIC has one of each pipe: a neighbour that sends has its share of both, the larger the

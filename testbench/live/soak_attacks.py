@@ -138,7 +138,7 @@ def huge(soak, chance):
 
 
 def imports(soak, _):
-    """Of what an exporter leaves behind, and windows on it: the live tests of import, which end well."""
+    """Attacks what an exporter leaves behind, and windows on it: the live tests of import, which end well."""
     yield from program_ends(soak, ["live_verbs", "--gtest_filter=*Import.*"])
     return ""
 

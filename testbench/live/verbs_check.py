@@ -251,8 +251,8 @@ def lifecycle(bench):
 
 
 def opcodes(bench):
-    """Every opcode on every transport, by both interfaces: what is legal is carried out and on the wire, all else is
-    refused and sends nothing; the blocks that take part have counted each."""
+    """Every opcode on every transport, by both interfaces. What is legal is carried out and on the wire, all else is
+    refused and sends nothing. The blocks that take part have counted each."""
     checked = live.WireCheck(bench)
     for uid in live.uids():
         with live.Fabric(bench, 2, uid) as fabric:
@@ -315,8 +315,8 @@ def imports(bench):
 def differential(bench):
     """Random sequences of everything that can be posted, against a plain reference.
 
-    RXNIC_SEQUENCES of them on one NIC and as many on two, divided among RXNIC_PROCESSES programs that run beside each
-    other, each with NICs and a seed of its own (RXNIC_SEED and those after it).
+    RXNIC_SEQUENCES of them run on one NIC and as many on two. They are divided among RXNIC_PROCESSES programs that run
+    beside each other, each with NICs and a seed of its own (RXNIC_SEED and those after it).
     """
     sequences, processes, seed = (int(os.environ.get(name, default)) for name, default in
                                   (("RXNIC_SEQUENCES", "300"), ("RXNIC_PROCESSES", "1"), ("RXNIC_SEED", "1")))

@@ -37,8 +37,8 @@ def ether_types(path):
 
 
 def tcp_checksums(bench, path):
-    """{"good": segments whose checksums, IPv4's too, tshark finds good, "bad": the others}; None without tshark. Of a
-    datagram there are those of two IP headers."""
+    """{"good": segments whose checksums, IPv4's too, tshark finds good, "bad": the others}; None without tshark. A
+    datagram has those of two IP headers."""
     if shutil.which("tshark") is None:
         print("tshark is not installed: no check of TCP segments")
         return None
@@ -130,7 +130,7 @@ def messages(path):
 
 
 def logged(lines):
-    """The same for a payload log (payload_log.h)."""
+    """As messages() does, from a payload log (payload_log.h)."""
     found = {}
     for line in lines:
         key = (line["nic"], line["qpn"], line["kind"])
