@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 
+import comment_words
 import rules_covered
 
 SKIPPED = 77
@@ -342,6 +343,11 @@ def check_citations(tree):
 def check_rules_covered(tree):
     """Each rule that a program sees has a row of live tests that exist, and of counters that their checks read."""
     yield from rules_covered.offences(tree)
+
+
+def check_words(tree):
+    """A sentence of a comment is short, and does not begin with words that leave the reader to look for its noun."""
+    yield from comment_words.offences(tree)
 
 
 CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}

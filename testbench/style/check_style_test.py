@@ -347,6 +347,53 @@ class CheckStyle(unittest.TestCase):
         self.write("model/core/list.h", LICENCE + "// code of rules" + ".md\n")
         self.assert_one("citations", "model/core/list.h:2", "expected a citation")
 
+    LONG = "This sentence goes on " + "and on " * 14  # 32 words
+
+    def test_sentences_of_comments(self):
+        for name, comment in (("model/core/list.h", "// {}\n"), ("model/core/list.h", "int a;  // {}\n"),
+                              ("model/core/list.h", "/* {} */\n"), ("rtl/cam.sv", "// {}\n"),
+                              ("rtl/cam_tags.svh", "  // {}\n"), ("model/params/params.toml", "# {}\n"),
+                              ("model/core/list.cpp", "int a = 1'000;  // {}\n"), ("model/make.py", "a = 1  # {}\n"),
+                              ("model/make.py", 'def f():\n    """{}"""\n')):
+            for sentence, fault in ((self.LONG + "it", "33 words"), ("Of a queue.", 'begins with "Of"'),
+                                    ("The same for two.", 'begins with "The same"'), ("That of one.", "That"),
+                                    ("Good. Of a queue.", "Of a queue"), ("A list: That of one.", "That of one")):
+                with self.subTest(name + " " + comment + sentence):
+                    kept = GOOD.get(name, "")
+                    self.write(name, kept + comment.format(sentence))
+                    self.assert_one("words", name, fault)
+                    self.write(name, kept)
+
+    def test_sentence_that_goes_on_in_the_next_line(self):
+        for comment in ("// {}\n// {}\n", "//   R1  {}\n//       {}\n", "//  - {}\n//    {}\n",
+                        "int a;  // {}\n        // {}\n", "// {}\n// R3 and so on {}\n"):
+            with self.subTest(comment):
+                self.write("model/core/list.h", LICENCE + comment.format(self.LONG, "ends."))
+                self.assert_one("words", "model/core/list.h:2", "a sentence has 3")
+        self.write("model/core/list.h", LICENCE)
+        self.write("model/make.py", f'"""{self.LONG}\nends."""\n')
+        self.assert_one("words", "model/make.py:1", "has 33 words")
+
+    def test_what_is_no_sentence_that_goes_on(self):
+        half = "This is half of " + "what was " * 6
+        for comment in ("// {}\n//\n// {}\n", "//   R1  {}\n//   R2  {}\n", "//   R10 {}\n//   R11 {}\n",
+                        "// - {}\n// - {}\n", "//  (1) {}\n//  (2) {}\n", "// {}\n// name  {}\n", "// {}\n//     {}\n",
+                        "int a;  // {}\nint b;  // {}\n", "// {}\nint b;\n// {}\n", "// {}.\n// A {}\n",
+                        "// {}.\n// step() {}\n"):
+            with self.subTest(comment):
+                self.write("model/core/list.h", LICENCE + comment.format(half, half))
+                self.assertEqual(self.offences("words"), [])
+
+    def test_what_is_no_sentence(self):
+        for text in ('const char* a = "// Of a queue.";\n', 'auto a = R"(\n// Of a queue.\n)";\n',
+                     "// " + "a + b_1 * " * 20 + "\n", "// | Of | two |\n// " + "| a, 1 " * 31 + "\n",
+                     "// Often, of course.\n", "char a = '\"';  // a quotation mark\nchar b = '\"';\n"):
+            with self.subTest(text):
+                self.write("model/core/list.h", LICENCE + text)
+                self.assertEqual(self.offences("words"), [])
+        self.write("model/make.py", 'TEXT = """\n# Of a queue.\n"""\nother = "# Of a queue."\n')
+        self.assertEqual(self.offences("words"), [])
+
 
 if __name__ == "__main__":
     unittest.main()
