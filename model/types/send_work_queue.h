@@ -50,7 +50,7 @@ struct SendControl {
   std::uint8_t flags = 0;          // SendFlag
   std::uint16_t sge_count = 0;     // data segments
   std::uint32_t inline_bytes = 0;  // kSendInline: bytes of payload in the WQE
-  std::uint32_t immediate = 0;     // host byte order (ImmDt), or the rkey to invalidate
+  std::uint32_t immediate = 0;     // native byte order (ImmDt), or the rkey to invalidate
   std::uint32_t remote_qpn = 0;    // UD
   std::uint32_t remote_qkey = 0;   // UD; the high bit set: the QP's own Q_Key is sent
   std::uint32_t remote_srqn = 0;   // XRC

@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxFrameBytes = 4352;  // MTU 4096 with every head
 
 enum class Encapsulation : std::uint8_t { kNone, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kIbLocal, kIbGlobal };
 
-// All header fields of one packet, host byte order. Fields of headers that are absent are zero.
+// All header fields of one packet, native byte order. Fields of headers that are absent are zero.
 struct Headers {
   // Offsets in the frame, in bytes from its start.
   std::uint16_t network_offset = 0;  // IPv4, IPv6 or GRH; LRH's end for a local InfiniBand packet
