@@ -2,11 +2,12 @@
 // Frames of a capture, one after the other: pcap (microseconds and nanoseconds, both byte orders) and pcapng, as they
 // are or compressed with gzip or zstd.
 //
-//   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on); ERF (197) records of type 21
-//       (InfiniBand) and 2 (Ethernet), without their ERF header, extension headers and Ethernet's two bytes of padding;
-//       Linux cooked captures (SLL 113, SLL2 276) and raw IP (101, 228, 229), which get an Ethernet header with what is
-//       known of it. Zeros are an address that the capture does not keep. The interfaces of a pcapng file may differ.
-//       ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that names it.
+//   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on). ERF (197) records of type 21
+//       (InfiniBand) and 2 (Ethernet) come without their ERF header, extension headers and Ethernet's two bytes of
+//       padding. Linux cooked captures (SLL 113, SLL2 276) and raw IP (101, 228, 229) get an Ethernet header with what
+//       is known of it. Zeros are an address that the capture does not keep. The interfaces of a pcapng file may
+//       differ. ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that
+//       names it.
 //   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
 //       gets the time of the one before it; how many there were is counted. When it is older by more than 1 ms the
 //       clock was set back, and time goes on from there. The exception: the record behind it shows that it was the only

@@ -2,8 +2,8 @@
 // A generator of request packets for benchmarks and random tests: one receiver, any number of QPs, any mix.
 //
 //   R1  Equal configurations give equal frames. Nothing is allocated for a frame.
-//   R2  Without errors every packet is one that a receiver accepts: PSNs in sequence, messages cut at the MTU, within
-//       the regions and rights that survey() returns, and READs and atomics like any other request.
+//   R2  Without errors every packet is one that a receiver accepts. PSNs are in sequence, messages are cut at the MTU,
+//       and WRITEs, READs and atomics stay within the regions and rights that survey() returns.
 //   R3  With errors, about errors_per_million of the packets have one of the causes in `causes`. A cause that moves an
 //       RC QP to the error state (is_fatal) is only used while a spare QP is left. Up to three more packets go to the
 //       failed QP, then a spare one takes its place.

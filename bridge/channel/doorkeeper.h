@@ -54,9 +54,9 @@ class Doorkeeper {
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
 
-  // The next packet, with at most `most` descriptors; never waits. 0, or a positive errno: EAGAIN; EPIPE; EBADMSG: it
-  // does not fit; EBUSY and EDQUOT (R4); others: it cannot be received, as when there is no descriptor or process left.
-  // After all but EAGAIN and EBUSY the connection is to be ended.
+  // The next packet, with at most `most` descriptors; never waits. 0, or a positive errno. EAGAIN: there is none.
+  // EPIPE. EBADMSG: the packet does not fit. EBUSY and EDQUOT: R4. Others: the packet cannot be received, as when there
+  // is no descriptor or process left. After all but EAGAIN and EBUSY the connection is to be ended.
   int receive(std::uint64_t owner, int socket, std::span<std::uint8_t> to, std::size_t most, Packet& packet,
               Passed& passed);
   // As receive() above, for a Message.

@@ -21,9 +21,10 @@
 //       group that is left: a file without others cannot be read then.
 //   R6  Nothing that a peer sends ends the manager or reaches another connection. A message for a communication ID that
 //       is unknown, or belongs to another peer, is dropped; a DREQ for such an ID is answered.
-//   R7  Private data that does not fit its message is EINVAL, and nothing is sent: REQ 56 bytes and SIDR_REQ 180
-//       (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with less. A
-//       kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject it.
+//   R7  Private data that does not fit its message is EINVAL, and nothing is sent. The bounds: REQ 56 bytes and
+//       SIDR_REQ 180 (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with
+//       less. A kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject
+//       it.
 //   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. One more is ENOMEM, and a
 //       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
 //       bounded by kMostConnections in the same way.

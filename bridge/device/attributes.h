@@ -2,8 +2,8 @@
 // Addresses and limits of a NIC of the fabric. NIC n has
 //
 //   R1  MAC 02:72:78:00:00:(n+1).
-//   R2  GID 0 (RoCEv1) and GID 1 (RoCEv2): fe80::/64 with the EUI-64 of the MAC; GID 2 (RoCEv2): its IPv4 address
-//       (nic_addresses.h), ::ffff:198.18.0.(n+1) unless the run says otherwise; GID 3: an empty slot.
+//   R2  GID 0 (RoCEv1) and GID 1 (RoCEv2): fe80::/64 with the EUI-64 of the MAC. GID 2 (RoCEv2): its IPv4 address
+//       (nic_addresses.h), ::ffff:198.18.0.(n+1) unless the run says otherwise. GID 3: an empty slot.
 //   R3  A GID resolves to the MAC of the NIC that has it, a multicast GID to its group's MAC (RFC 1112, RFC 2464). A
 //       link-local GID that no NIC has resolves to the MAC in it: frames to this MAC reach nobody, as in a real
 //       network.

@@ -21,10 +21,10 @@
 //       alone it takes three times as long as its share. It finds the process by its number; so the bytes of the same
 //       call include those by which the library has made this memory known (channel::Open). When they differ nothing
 //       of it is used. Reads that it did not carry out are tried again one by one.
-//   R7  What it costs, beside process_vm_* without proof (which was 1.2 us for up to 4 KiB, 5 us for 64 KiB; Linux
-//       6.18): a read or write of up to 4 KiB as much, one of 64 KiB 1.7 times, 64 reads together 1.03 times. Before
-//       Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings; a read
-//       alone, which is made by R6 then, 1.3 times.
+//   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB
+//       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
+//       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings;
+//       a read alone, which is made by R6 then, 1.3 times.
 #pragma once
 
 #include <cstdint>

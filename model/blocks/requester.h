@@ -5,7 +5,8 @@
 // request_packet, payload_locator.
 //
 //   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
-//       time; QPs in the order in which they came to need it. A WQE may come with its doorbell (SendQp, R6).
+//       time. QPs take turns in the order in which they came to need a read. A WQE may come with its doorbell (SendQp,
+//       R6).
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. A QP keeps its turn until it has made packets
 //       with gather_bytes of payload of a message, its message ends, or it cannot make another packet now. The payload,

@@ -250,7 +250,7 @@ def mpi(bench):
 
 def trace(bench):
     """--trace: the signals inside of the RTL, as a waveform, have what the report has counted, and GTKWave's save file
-    names them; FST, which GTKWave's tool reads, has the same as VCD."""
+    names them. FST, which GTKWave's tool reads, has the same as VCD."""
     counts = []
     for kind in ("vcd", "fst"):
         own = build(bench, f"{kind}.so", RTL, "--trace", f"waves.{kind}")

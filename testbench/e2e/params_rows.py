@@ -82,9 +82,9 @@ def waiting(block, resource):
 class Row:
     """`figure` of the scenario with the parameter at `to` is above (UP) or below (DOWN) that with it at `value`, or
     another one (OTHER). The figure is a path in report.json, or, where only what a run hands out shows it, a number of
-    lines or of frames. Those are opcodes.NAME of the log of completions, printed.TEXT of what the program prints,
-    sent.unlimited: ACKs of responses.pcap whose credit is unlimited, refused.TEXT: of what rxnic says when it refuses
-    the run."""
+    lines or of frames. Those are opcodes.NAME of the log of completions, and printed.TEXT of what the program prints.
+    Also sent.unlimited: ACKs of responses.pcap whose credit is unlimited. Also refused.TEXT: of what rxnic says when it
+    refuses the run."""
     name: str
     scenario: object
     value: object

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a QP does after one of its sends has failed: UC and UD stop sending (SQE), receive on, and send again when
-// software moves them to RTS (RAW_PACKET: raw_test); RC fails. And the PSNs that a query shows.
+// What a QP does after one of its sends has failed. UC and UD stop sending (SQE), receive on, and send again when
+// software moves them to RTS (RAW_PACKET: raw_test). RC fails. And the PSNs that a query shows.
 #include <array>
 #include <cerrno>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TSO and checksums on RAW_PACKET and UD QPs: one WR of TSO becomes TCP segments, each with a header of its own; with
+// TSO and checksums on RAW_PACKET and UD QPs. One WR of TSO becomes TCP segments, each with a header of its own. With
 // IBV_SEND_IP_CSUM the device fills in checksums; IBV_WC_IP_CSUM_OK says which of those that came are good.
 #include <endian.h>
 

@@ -6,9 +6,10 @@
 //       are numbered from 1 in the order of the record. A doorbell is a post, or a poll: a consumer index or an arming.
 //   R2  A program is a process: all clients with one process id, or one client where that is not known. Its inputs
 //       stay in their order.
-//   R3  A doorbell waits for what the device had given to its program before it in the record, by counts: CQEs of each
-//       CQ, events, bytes written to its memory, and the replies to control messages of all programs. A consumer index
-//       that is ahead of the CQEs that were visible waits for the bytes of CQEs that had been written.
+//   R3  A doorbell waits for what the device had given to its program before the doorbell in the record, by counts.
+//       Counted are CQEs of each CQ, events, bytes written to its memory, and the replies to control messages of all
+//       programs. A consumer index that is ahead of the CQEs that were visible waits for the bytes of CQEs that had
+//       been written.
 //   R4  A control message, an open, a close and the end wait for what the device had given to any program before them,
 //       and for all of these before them. The reason: programs exchange numbers and notice each other's progress by
 //       ways that the record does not show.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CQEs of a CQ are moved to its new ring when it is resized: CQEs first .. first + count - 1 of the old ring
+// Which CQEs of a CQ are moved to its new ring when it is resized. CQEs first .. first + count - 1 of the old ring
 // become CQEs 0 .. count - 1 of the new one. The command processor moves them (its R7).
 //
 //   R1  All that were written and not polled are moved, but no more than either ring has slots; of more than that the

@@ -15,8 +15,8 @@
 //       is on its way.
 //   R7  Before the first cycle a context is created in host memory and, when its set has a free line, here too.
 //
-// A Line holds what is kept of a context: Line::Record is the type of its copy in host memory, with a member `valid`;
-// record() is that copy; settle() follows when another record has come to the line.
+// A Line holds what is kept of a context. Line::Record is the type of its copy in host memory, with a member `valid`,
+// and record() is this copy. After another record has come to the line, settle() is called.
 #pragma once
 
 #include <algorithm>

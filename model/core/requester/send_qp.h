@@ -3,9 +3,9 @@
 // (model/blocks/requester.h) adds ports, turns and timers.
 //
 //   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; those that were begun go on.
-//   R2  A WQE is checked when it is in the device and the next to be begun: its format (send_wqe_format.h), its path,
-//       its segments (payload_locator.h; READ and atomics: the right to write there). Its payload is located as its
-//       packets are made.
+//   R2  A WQE is checked when it is in the device and the next to be begun. Checked are its format (send_wqe_format.h),
+//       its path, and its segments (payload_locator.h; READ and atomics: the right to write there). Its payload is
+//       located as its packets are made.
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
 //       all WQEs before it are answered. A WQE that software changed after it was begun stops the queue likewise.
 //   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and

@@ -15,9 +15,9 @@
 //       REM_INV_REQ and the new message is dropped. Other sequence or length errors drop the rest of the message; a
 //       SEND's WQE completes so if it is an SRQ's.
 //   R5  UD. SEND ONLY of at most the MTU; everything else is dropped.
-//   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU; a WRITE's packets add up to
-//       its RETH length; RETH length at most 2^31; atomics are 8-byte aligned; an ATOMIC WRITE's payload and RETH
-//       length are 8 bytes.
+//   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU. A WRITE's packets add up to its
+//       RETH length, which is at most 2^31. Atomics are 8-byte aligned; an ATOMIC WRITE's payload and RETH length are 8
+//       bytes.
 //   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24
 //       bits).
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.

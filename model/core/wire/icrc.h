@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checksums of a packet. Invariant CRC (IBTA volume 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over the packet from the
-// network header to the pad, with the fields that change on the way taken as ones.
+// network header to the pad. The fields that change on the way are taken as ones.
 //
 //   R1  Before the network header stand 8 bytes of ones: RoCE has no LRH, and a router replaces that of a packet with a
 //       GRH. A local InfiniBand packet counts its LRH, with the VL taken as ones.

@@ -19,8 +19,8 @@ struct Expected {
   unsigned extension_bytes;
 };
 
-// IBTA volume 1, table 38, written out a second time: RC, UC, UD; XRC from annex A14; CNP from annex A17;
-// FLUSH and ATOMIC_WRITE from the annex on memory placement extensions.
+// IBTA volume 1, table 38, written out a second time: RC, UC, UD. XRC is from annex A14, CNP from annex A17, FLUSH and
+// ATOMIC_WRITE from the annex on memory placement extensions.
 constexpr Expected kTable[] = {
     {0x00, "RC SEND_FIRST", 0},
     {0x01, "RC SEND_MIDDLE", 0},
