@@ -12,9 +12,9 @@ SUFFIXES = (".h", ".cpp", ".sv", ".svh", ".toml", ".py")
 RULE = re.compile(r"R\d+\s+(?=\S)")
 ITEM = re.compile(r"(?:[-*]\s+|\d+\.\s+|\(\d+\)\s+)(?=\S)")
 TERM = re.compile(r"\S+(?: \S+){0,3}\s{2,}(?=\S)")
-# A sentence begins with a capital letter, or with a quotation, a bracket or an identifier behind a full stop.
-SENTENCE_END = re.compile(r"[.;:!?][)\"']*\s+(?=[A-Z])"
-                          r"|[.!?][)\"']*\s+(?=[`\"'(]|k[A-Z]|\w+(?:\(|_\w|::|\.\w))")
+# Behind a full stop a sentence begins with a capital letter, a quotation, a bracket or an identifier.
+SENTENCE_END = re.compile(r"[.!?][)\"']*\s+(?=[A-Z`\"'(]|k[A-Z]|\w+(?:\(|_\w|::|\.\w))")
+HEADLESS = re.compile(rf"(?:^|[;:] )({'|'.join(BEGINNINGS)})\b")
 NO_TEXT = re.compile(r"!|\s*(?:SPDX-|NOLINT|clang-format|verilator|noqa|pylint|shellcheck)")
 
 
@@ -129,15 +129,15 @@ def sentences_of(unit):
 def is_prose(words):
     """A table, a sample of code or a formula is no sentence."""
     plain = sum(bool(re.fullmatch(r"[A-Za-z'-]+[.,;:!?)]*", word)) for word in words)
-    return not re.search(r"^\||[{}]$", " ".join(words)) and plain * 2 >= len(words)
+    return not re.search(r"^[|{]|[{}]$", " ".join(words)) and plain * 2 >= len(words)
 
 
 def fault_of(sentence):
     """What is wrong with a sentence; None: nothing."""
     words = sentence.split()
-    begins = next((start for start in BEGINNINGS if re.match(rf"{start}\b", sentence)), None)
+    begins = HEADLESS.search(sentence)
     if begins:
-        return f'begins with "{begins}"'
+        return f'begins with "{begins[1]}"'
     if len(words) > MOST_WORDS and is_prose(words):
         return f"has {len(words)} words, more than {MOST_WORDS}"
     return None
