@@ -12,10 +12,10 @@
 //       address of an atomic goes on in `bus`.
 //   R4  Segments of a WRITE are checked as in R3, with its access flags. Segments of a SEND or a response are checked
 //       for local write and the packet's PD. A failure there is a local error: NAK 0x63, wqe_error_status for a
-//       receive, kLocalProtection for a response. NAK 0x63, for a receive wqe_error_status, for a response
-//       kLocalProtection. The segments before the one that fails have gone on and are written; the failing one goes on
-//       without bytes, as the packet's last, and the others end here. One that crosses a page of its region (a
-//       zero-based one, whose addresses do not show where its pages end) goes on in parts, one a cycle.
+//       receive, kLocalProtection for a response. The segments before the one that fails have gone on and are written.
+//       The failing one goes on without bytes, as the packet's last, and the others end here. A segment may cross a
+//       page of a zero-based region, whose addresses do not show where its pages end. Such a segment goes on in parts,
+//       one a cycle.
 //   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.

@@ -55,10 +55,10 @@
 //       comparison fails, a write of 8 bytes. The write takes its turn when the read's data is complete. The operation
 //       is completed when the write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes
 //       between. With `pcie` it is one AtomicOp, as a swap (ATOMIC WRITE) always is.
-//   R15 A packet is `pressed` when it waited for the path to host memory and much payload waits behind it. Waited: when
-//       its first TLP starts, or it is taken without bytes, the link has been busy in the cycle before, or one of its
-//       TLPs has lacked credit. Much: in the cycle of its last TLP, `payload` holds all but one of the segments that it
-//       can hold, or more. So packets that are not pressed follow one that is.
+//   R15 A packet is `pressed` when it waited for the path to host memory and much payload waits behind it. It waited
+//       when one of its TLPs lacked credit. It also waited when the link was busy in the cycle before its first TLP
+//       started, or before it was taken without bytes. Much payload: in the cycle of its last TLP, `payload` holds all
+//       but one of the segments that it can hold, or more. So packets that are not pressed follow one that is.
 #pragma once
 
 #include <array>

@@ -52,7 +52,7 @@ class System final : public sc_core::sc_module {
   ~System() override;
 
   std::uint32_t nics() const { return static_cast<std::uint32_t>(stations_.size()); }
-  // The parts of NIC n. Throws std::out_of_range. Throws std::out_of_range.
+  // The parts of NIC n. They throw std::out_of_range.
   Nic& nic(std::uint32_t n);
   WirePort& wire(std::uint32_t n);  // (R2)
   HostSide& host(std::uint32_t n);

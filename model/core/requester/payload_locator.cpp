@@ -81,9 +81,8 @@ std::optional<MissingPage> PayloadLocator::missing(std::span<const DataSegment> 
   return found;
 }
 
-// Entries from that of `va` on, of at most `count` pages: so many, 0: they cannot be read. Loads the entries from that
-// of `va` on, of at most `count` pages, and returns their number; 0: they cannot be read. From a tree one entry is
-// loaded; when its table is absent, the entry says so.
+// Loads the entries from that of `va` on, of at most `count` pages, and returns their number; 0: they cannot be read.
+// From a tree one entry is loaded; when its table is absent, the entry says so.
 std::uint32_t PayloadLocator::load_pages(const MptEntry& region, std::uint64_t va, std::uint64_t count,
                                          std::uint64_t* pages) {
   if (region.levels != 0) count = 1;
