@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection management on QP1, as far as a survey of a capture needs it (IBTA volume 1, 12.6; MADs 13.4.2).
 //
-//   R1  A MAD is read when it is one of the CM class (0x07, version 2) and a REQ or a REP; any other MAD is ignored.
+//   R1  A MAD is read when it is one of the CM class (0x07, version 2) and a REQ or a REP. Any other MAD is ignored.
 //   R2  The starting PSN is the one with which the other side begins: the first PSN that the sender will receive.
 #pragma once
 

@@ -5,7 +5,7 @@
 //   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain, as a full member of its
 //       partition. The QP contexts' queue and CQ numbers are indices into `queues` and `cqs`. QPs that the survey calls
 //       strict do not resynchronise.
-//   R2  Queues: an RQ for each QP, or one SRQ for all; XRC target QPs have none, each XRC SRQ of the packets is a queue
+//   R2  Queues: an RQ for each QP, or one SRQ for all. XRC target QPs have none, each XRC SRQ of the packets is a queue
 //       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
 //   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each
 //       queue's buffers lie in one region.
@@ -53,7 +53,7 @@ struct QueuePlan {
   Key lkey{};
   std::uint64_t buffers_va = 0;  // buffer of slot i: buffers_va + i * buffer_bytes
   // The captured receiver answered RNR after having used up that many WQEs: post no more than that before the device
-  // has sent an RNR NAK; then the next entry counts. RQs only.
+  // has sent an RNR NAK. Then the next entry counts. RQs only.
   std::vector<std::uint64_t> hold_after;
 };
 

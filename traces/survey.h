@@ -22,8 +22,8 @@
 //       counted in `ignored`.
 //   R8  A key that a SEND WITH INVALIDATE names is that of an invalidated region; a request that uses it later is for
 //       another region.
-//   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs;
-//       repetitions of a message do not count.
+//   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs.
+//       Repetitions of a message do not count.
 //   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, and the captured
 //       responder sent each of them, with the same PSN. Every missing PSN came later, too: the network lost the
 //       packets, and no sniffer did. Its losses in the network are those that the captured receiver has sent a NAK for.

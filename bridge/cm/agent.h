@@ -4,7 +4,7 @@
 //
 //   R1  It ends when no file is open and every message is answered; when nobody has opened one for kIdle; when a NIC
 //       is gone; and when it is sent SIGTERM.
-//   R2  A packet that is no Call of this version, or with descriptors that it has no use for, ends its connection; so
+//   R2  A packet that is no Call of this version, or with descriptors that it has no use for, ends its connection. So
 //       does silence for kSilence, before the Hello.
 //   R3  Programs of its own user alone are served; of a program kMostOfProgram connections at once. No program makes
 //       the agent wait: its descriptors do not get here (doorkeeper.h), and without one left to accept with it

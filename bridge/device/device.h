@@ -23,10 +23,10 @@
 //   R10 A QP on a TM SRQ is RC and has no send queue of its own: the device sends on it.
 //   R11 XRC. A domain belongs to a file, or to one client, and exists while a client has a handle of it. A handle that
 //       a QP or SRQ was made with is in use (EBUSY). An SRQ completes on a CQ of its own. An XRC_RECV QP has neither
-//       PD, CQs nor queues; who has a handle of its domain may open it (kOpenQp) and has then the same rights as its
+//       PD, CQs nor queues. Who has a handle of its domain may open it (kOpenQp) and has then the same rights as its
 //       owner. An XRC_SEND QP has no receive queue, and is in no domain.
 //   R12 Pages of an on-demand region are absent until the NIC asks for them or a program advises it. What is asked for
-//       is present host.page_fault_ps later, with the pages behind it, host.page_fault_pages in all; advice takes that
+//       is present host.page_fault_ps later, with the pages behind it, host.page_fault_pages in all. Advice takes that
 //       time as often as its pages need. A region of the whole address space has a tree, whose tables are made as pages
 //       come and count as its client's pages. A page that the program does not have mapped then, or for whose tables no
 //       room is left, does not exist. None becomes absent again.

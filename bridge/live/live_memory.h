@@ -9,7 +9,7 @@
 //       image that the program executes later, nor a process that gets the program's number. The descriptor has none
 //       after the end of the memory that it was opened for. It does not heed page protection: the rights are asked for
 //       before each access (page_rights.h), and without an answer a write is refused.
-//   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
+//   R3  False: some byte could not be copied. After a read the destination is undefined then. After a write the bytes
 //       before the first page that could not be written may have been written, and none behind it.
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping. The
 //       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
@@ -18,9 +18,9 @@
 //       not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for userfaultfd:
 //       the access fails.
 //   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them:
-//       alone it takes three times as long as its share. It finds the process by its number; so the bytes of the same
-//       call include those by which the library has made this memory known (channel::Open). When they differ nothing
-//       of it is used. Reads that it did not carry out are tried again one by one.
+//       alone it takes three times as long as its share. It finds the process by its number. So the bytes of the same
+//       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
+//       it is used. Reads that it did not carry out are tried again one by one.
 //   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB
 //       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
 //       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings;

@@ -10,7 +10,7 @@
 //   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
 //       and was 0 in the one before. An instance needs a cycle of reset before anything else.
 //   R4  Every function is called from one thread at a time; instances know nothing of each other.
-//   R5  What reset does not set is 0 in a new instance; when `random_init` is not 0, it is random: for the same number
+//   R5  What reset does not set is 0 in a new instance. When `random_init` is not 0, it is random: for the same number
 //       the same registers and memories.
 #ifndef RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
 #define RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H

@@ -4,7 +4,7 @@
 // simulator of SystemVerilog.
 //
 //   R1  A port is named as the model's: `in` has in_valid_i, in_ready_o and in_i. Each lane of a port carries a
-//       descriptor of its own (rxnic_link_pkg.sv); lane n transfers in a cycle when bit n of valid and of ready is set.
+//       descriptor of its own (rxnic_link_pkg.sv). Lane n transfers in a cycle when bit n of valid and of ready is set.
 //       A port whose link always has room has no ready.
 //   R2  A read port of a memory (model/engine/read_port.h) named `lists` has lists_valid_o, lists_o (the address) and
 //       lists_i (the words of the address of the cycle before).

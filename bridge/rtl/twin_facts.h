@@ -2,7 +2,7 @@
 // What the RTL of a block has to be like for a NIC with given parameters. X_twin.cpp states it for block X, in a
 // function X_facts(); RTL is refused that differs.
 //
-//   R1  Parameters of the module that decide what it does have the value that the NIC has; those that bound what it can
+//   R1  Parameters of the module that decide what it does have the value that the NIC has. Those that bound what it can
 //       hold have that value or more. Any others are the module's own.
 //   R2  Its ports are those of the block, with the width of what they carry, and as many lanes; there is no other one.
 //   R3  Transactions of a port are in one order, or in one for each queue: those with the same number in field `queue`.

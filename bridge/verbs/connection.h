@@ -24,7 +24,7 @@ struct Context;
 class Connection {
  public:
   // Connects to the simulator that RXNIC_SOCKET names and exchanges kHello. 0, ENODEV (the variable is not set) or
-  // another positive errno; the reason is printed on stderr, once.
+  // another positive errno. The reason is printed on stderr, once.
   int connect();
   const channel::Hello& hello() const { return hello_; }
   // Which NIC the context has opened whose socket `socket` is a descriptor of. 0 or a positive errno.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of flows (ibv_create_counters(3)). The device adds up what all flows of a counters object have taken; the
+// Counters of flows (ibv_create_counters(3)). The device adds up what all flows of a counters object have taken. The
 // points say where in the program's array each of the two sums goes.
 //
 //   R1  Points are attached before a flow is made with the counters (static), not to a flow: ENOTSUP. EBUSY while a

@@ -44,7 +44,7 @@ void reset_queues(Qp& qp);
 void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq);
 
 // ibv_resize_cq, with cq.lock held over both and the request between them. The device numbers the CQEs of the new ring
-// (filled with ones) from `consumer` of its reply on; those that were not polled yet are moved there.
+// (filled with ones) from `consumer` of its reply on. Those that were not polled yet are moved there.
 void begin_resize(Context& context, Cq& cq);
 void finish_resize(Cq& cq, std::uint8_t* ring, std::uint32_t slots, std::uint32_t consumer);
 

@@ -15,7 +15,7 @@
 //   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page. One piece
 //       is asked for in a cycle, the first at the earliest in the cycle in which the request is taken. At most
 //       read_responses_per_qp responses of a QP, and read_responses_in_flight of all, are on their way: asked for and
-//       not started by the builder. At most reads_in_progress QPs are served together; they take turns of
+//       not started by the builder. At most reads_in_progress QPs are served together. They take turns of
 //       responses_per_turn responses, a QP that has as many on their way as it may gives up its turn. Data taken in
 //       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. Data comes in any
 //       order; of a QP it leaves in the order in which it was asked for, of several QPs in the order in which it came.
@@ -25,7 +25,7 @@
 //       atomics_in_flight of all. The result is saved in the packet's responder resource before the response is sent. A
 //       replay gets the saved result, and no response when there is none. An ATOMIC WRITE likewise: its response is a
 //       READ RESPONSE ONLY without data, sent when the write is done. A FLUSH reads the first byte of its range there,
-//       behind the WRITEs before it, and gets the same response; one without a range reads nothing.
+//       behind the WRITEs before it, and gets the same response. One without a range reads nothing.
 //   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, or until coalesce_timer
 //       after the first of them. When another response of the QP is due, the held ACK leaves before that response. It
 //       carries the newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one
@@ -34,7 +34,7 @@
 //       the QP goes to the error state. Packets behind it get no response, but are carried out and completed unless the
 //       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
 //       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
-//       the context cache; while one of a QP waits there, further failures of the QP are not reported. When the access
+//       the context cache. While one of a QP waits there, further failures of the QP are not reported. When the access
 //       failed because the program has ended (`gone`), the NAK is not sent either: the QP is as silent as it will be
 //       once it is freed.
 //   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block

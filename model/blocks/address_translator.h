@@ -7,7 +7,7 @@
 //   R2  On a miss the entry is read from memory: the MPT entry first, then the MTT line of 8 pages. When it comes in
 //       cycle m, the segment goes on in m with its remaining lookups, as if it had been taken then.
 //   R3  Local range (local_bytes > 0, but not of a SEND): the whole of it is checked with the packet's access flags
-//       before the packet's first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message; on a
+//       before the packet's first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message. On a
 //       response to a request of ours it is a local error. A READ or WRITE of length zero is not checked. The bus
 //       address of an atomic goes on in `bus`.
 //   R4  Segments of a WRITE are checked as in R3, with its access flags. Segments of a SEND or a response are checked
@@ -32,7 +32,7 @@
 //       those behind it, waits for the reply (`page_replies`). After the reply the entry is read again; when there is
 //       no such page, the segment is an error as in R3 to R5. A cached entry may be absent though the page has become
 //       present: it is asked for as well. In a region with a tree each level is a lookup of its own, one a cycle.
-//   R12 A segment for a null region is checked as any other, in the same cycles; no page is looked up, and it goes on
+//   R12 A segment for a null region is checked as any other, in the same cycles. No page is looked up, and it goes on
 //       without bytes.
 #pragma once
 

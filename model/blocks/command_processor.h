@@ -7,10 +7,10 @@
 //       needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
 //       read, and the blocks are asked, from then on. The answer goes to the DMA engine, which writes it to the host.
 //   R2  A command is answered when it is done. It waits only for work that is in flight in the NIC, so the wait ends.
-//   R3  free_*: after the reply the device touches neither the memory nor the rings of the object; the DMA engine has
-//       made the accesses that it was asked for. Packets of a freed
-//       QP are dropped, its completions that were not written yet are lost. The driver rings no doorbell of the object
-//       once it gives the command; doorbells that are in the NIC are waited for.
+//   R3  free_*: after the reply the device touches neither the memory nor the rings of the object. The DMA engine has
+//       made the accesses that it was asked for. Packets of a freed QP are dropped, its completions that were not
+//       written yet are lost. The driver rings no doorbell of the object once it gives the command; doorbells that are
+//       in the NIC are waited for.
 //   R4  fail_qp: the QP goes to the error state, and the WQEs of its receive and send queues are flushed. Packets of
 //       the QP that passed the transport checker before are carried out.
 //   R5  An object that does not exist: no_object, and nothing is done. The driver frees the users of an object first:

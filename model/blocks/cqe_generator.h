@@ -24,7 +24,7 @@
 //       and not flushed, and a failure that the ACK generator found (`failures`). The requester is notified of the QP
 //       (`failed`) unless it found the error itself. Requests and notices wait in two lists and never hold up packets.
 //       Each list has an entry for each line of the context cache: a QP in it is pinned, and enters it once. The part
-//       of the context of the QP stands at `context` (of the packet) and `failure_context`; it is written over
+//       of the context of the QP stands at `context` (of the packet) and `failure_context`. It is written over
 //       `context_write`, with the pins of the two lists. The notice's pin is removed over `unpinned`.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
@@ -35,7 +35,7 @@
 //       packet. One DMA request for a context comes last. No packet is looked at in the cycle in which a failure is
 //       taken.
 //   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
-//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h); what was not
+//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h). What was not
 //       polled and what its session holds must have room in it.
 //   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
 //       moderated event may find that its CQ's context is not here. It then starts a read of the context in that cycle
@@ -51,7 +51,7 @@
 //       at the beginning of a cycle. A doorbell that waits may bring the consumer index that makes room. So a cache
 //       miss overruns no CQ.
 //   R14 A deferred event holds one of moderation_timers, whether its CQ's context is here or not. With no free timer
-//       the event is raised at once. One expired timer is looked at in a cycle, the one of the lowest index; when a
+//       the event is raised at once. One expired timer is looked at in a cycle, the one of the lowest index. When a
 //       timer leaves the table, the last entry fills the gap.
 //   R15 `commands` of the command processor are taken before a doorbell. Close and resize wait until no doorbell is
 //       there, or until as many doorbells have been taken since they came as the doorbells' link holds. Close, resize

@@ -2,8 +2,8 @@
 // DMA engine, the NIC's end of PCI Express: carries out the blocks' accesses to host memory as TLPs on a PCIe link.
 //
 //   R1  At most one TLP is started in a cycle: the next one of a client's request, or of the segment at hand of
-//       `payload` or `gather`. It starts in the first cycle in which the link up is free and its request can be popped;
-//       its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
+//       `payload` or `gather`. It starts in the first cycle in which the link up is free and its request can be popped.
+//       Its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
 //   R2  A request accesses all of its memory in the cycle in which its first TLP starts; so accesses are in the order
 //       of those starts. A client's read, and the last segment of a gathered packet, may be read later: from the start
 //       of its last TLP until its data is complete (R5). What the host writes meanwhile may be seen, what the device
@@ -33,8 +33,8 @@
 //       0x62. When a response has several failures, the first counts. What failed because its program has ended
 //       (HostMemory::gone) is `gone`, too.
 //   R9  Clients' completions and gathered responses come in the order in which their data is complete: a slow read
-//       holds up no other one. Only those of the tag CAM, whose entries are a list, come in the order of its requests;
-//       they keep no tag and no room while they wait for that.
+//       holds up no other one. Only those of the tag CAM, whose entries are a list, come in the order of its requests.
+//       They keep no tag and no room while they wait for that.
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
 //       (core/memory/pcie.h, R6). A send WQE takes the link in place of the doorbell that it came with. They go between
 //       the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that
@@ -48,7 +48,7 @@
 //       segments as it says have been gathered.
 //   R13 The device's own memory (icm::kDeviceMemory) is accessed without TLPs, tags and credit. A segment or a request
 //       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which the device's memory
-//       is free. It is occupied for a cycle per device_memory_beat_bytes; the access is done device_memory_cycles
+//       is free. It is occupied for a cycle per device_memory_beat_bytes. The access is done device_memory_cycles
 //       later: then a packet may be pushed on, and a client or a response has its data. Such a write is visible when it
 //       is done.
 //   R14 With atomic_operations = read_write a fetch-and-add or compare-and-swap is a read of 8 bytes and, unless the

@@ -5,7 +5,7 @@
 //
 //   R1  A packet taken in cycle n has its first looks (core/memory/scatter_plan.h, R7) in cycle n, sges_per_cycle of
 //       them in each cycle. The piece that a look finds leaves latency_cycles later. Each piece lies within one page of
-//       4,096 bytes and carries the packet's descriptor; a packet that writes nothing leaves as one without bytes, with
+//       4,096 bytes and carries the packet's descriptor. A packet that writes nothing leaves as one without bytes, with
 //       its last look. The DMA engine cuts pieces at the link's maximum payload size (core/memory/pcie.h).
 //   R2  It occupies the engine for max(ceil(bytes moved / bytes_per_cycle), cycles with looks) cycles; the next packet
 //       is taken no earlier than after them. The bytes of the GRH area count.

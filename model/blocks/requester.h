@@ -10,7 +10,7 @@
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. A QP keeps its turn until it has made packets
 //       with gather_bytes of payload of a message, its message ends, or it cannot make another packet now. The payload,
-//       unless it is inline, is read by DMA from then on, one piece a cycle; no packet is made while
+//       unless it is inline, is read by DMA from then on, one piece a cycle. No packet is made while
 //       payload_buffer_bytes or more have not left. The packets of a turn can leave latency_cycles after the last byte
 //       of all of them has come, so gather_bytes, not the MTU, says how much is gathered. With no payload to read they
 //       can leave latency_cycles after the turn. They leave behind the packets that the QP made before. Packets leave

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive parser: parses frames and drops at once those that are malformed or not for this device (rules 6).
 //
-//   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is
+//   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat. The next frame is
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
 //   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it. When a flow
 //       takes such a frame (core/wire/flow_table.h), the frame goes to the flow's QP as one SEND ONLY of the transport

@@ -19,13 +19,13 @@
 //   R6  The later packets of a message get the WQE of the first. So does a packet that fails its QP in the middle of a
 //       message, and one that completes a message that was given up: the WQE completes in error.
 //   R7  UC: the WQE of a message that ends early is used by the next one. UC and UD longer than the WQE: UC on an RQ
-//       and UD (by policy) are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
+//       and UD (by policy) are dropped and the WQE is kept. UC on an SRQ completes with LOC_LEN_ERR.
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
 //   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
 //       as their doorbells come. The later ones carry no QP context, only the QP's number. The WQEs of an SRQ are not
 //       flushed. When the QP was stopped in the middle of a message, that message's WQE is flushed first. Requests of
 //       the QP that come later are squashed. The list of flush requests has an entry for each line of the context
-//       cache; a request pins its line, and so does each completion that names it (`pins`). When the queue is an SRQ,
+//       cache. A request pins its line, and so does each completion that names it (`pins`). When the queue is an SRQ,
 //       the completion that ends the flush takes over the pin of the request. The list of RQs to be flushed again, for
 //       doorbells after their flush, has late_flushes entries; without a free one the doorbell waits (counter
 //       doorbell_waits).

@@ -6,7 +6,7 @@
 //   R1  A search begins in the cycle n in which its packet is taken and has its result in the CAM in cycle n +
 //       search_cycles, when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
 //       These times hold for a parallel CAM of any size. Banked: a search takes r = ceil(ceil(entries / bank_entries) /
-//       banks_per_cycle) rounds of a cycle each; its result and the next packet come r - 1 cycles later. Hashed: exact
+//       banks_per_cycle) rounds of a cycle each. Its result and the next packet come r - 1 cycles later. Hashed: exact
 //       tags are found in search_cycles. The k wildcards of the list that are not younger than the result are compared
 //       one after another. The result comes w = ceil(k / wildcards_per_cycle) cycles later, and the next packet is
 //       taken in cycle n + max(w, 1). With hazard = stall a search waits for the result of the search before it of the
@@ -31,7 +31,7 @@
 //       overflow_entries_per_read entries at a time, each read when the entries of the one before have been looked
 //       through. The result is there in the cycle in which the deciding entry is looked at. No packet is taken before
 //       the next cycle, and no operation on the list meanwhile. Entries that are passed over move into the CAM while
-//       there is room; what a read has fetched behind the deciding entry is not looked at.
+//       there is room. What a read has fetched behind the deciding entry is not looked at.
 //   R8  A match behind the head of the overflow list is marked dead by a 4-byte write; the bytes in memory decide.
 //       Removal of an entry of the overflow walks it in the same way. When the overflow has more dead entries than live
 //       ones, it is compacted, a read and the writes at a time. This happens while the CAM is full and nothing else is
@@ -50,11 +50,11 @@
 //       unexpected message when a sync is wanted (rules 5.5).
 //   R13 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
 //   R14 `returned`, one a cycle: the fetcher gives back a match, or an unexpected message, that was refused or squashed
-//       before it was delivered. A match goes into the CAM again; when that is full, the youngest of the list there, or
+//       before it was delivered. A match goes into the CAM again. When that is full, the youngest of the list there, or
 //       the entry itself, is written in front of the overflow. An entry that may be younger than some of the overflow
 //       is put back between them: those before it are read and written one slot on. Nothing else is taken meanwhile,
-//       and in the cycle in which one comes.
-//       No more than `most_returns` matches are behind this block at a time: so many wait here.
+//       and in the cycle in which one comes. No more than `most_returns` matches are behind this block at a time: so
+//       many wait here.
 //   R15 There are `lists` lists at most; one more is refused.
 //   R16 A rendezvous request is searched as an eager message when it is one packet of TMH, RVH and kMostRendezvousBytes
 //       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester
@@ -63,7 +63,7 @@
 //       completes with kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
 //   R17 A response or a completion with `rendezvous` belongs to what the device itself sends for a rendezvous. The READ
 //       reports the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
-//   R18 The part of a QP's context that a message leaves is written (`context_write`) when its search is decided; the
+//   R18 The part of a QP's context that a message leaves is written (`context_write`) when its search is decided. The
 //       part of the packet at `in` stands at `context`.
 #pragma once
 

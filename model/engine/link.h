@@ -5,7 +5,7 @@
 //   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on. A push without room ends the program, in
 //       every build (overflow.h).
 //   R3  Therefore the order in which the two blocks are stepped within a cycle cannot change a result.
-//   R4  A push wakes the consumer for the cycle in which the value can be popped; a pop from a full link wakes the
+//   R4  A push wakes the consumer for the cycle in which the value can be popped. A pop from a full link wakes the
 //       producer for the next cycle.
 //   R5  A consumer that cannot take anything may ask not to be woken (listen). When it listens again, it is woken if
 //       the link is not empty.

@@ -6,7 +6,7 @@
 //       output y has y_valid_o, y_ready_i and y_o. Ports of an array are named as their link. An output is valid in a
 //       cycle in which the block puts a descriptor into the link, and ready while the link has room. An input is valid
 //       while the link offers a descriptor, and ready in a cycle in which the block takes it. So a cycle with valid and
-//       ready is a transfer; what leaves an output in cycle n is offered to the input from n + 1 on. x_more: the number
+//       ready is a transfer. What leaves an output in cycle n is offered to the input from n + 1 on. x_more: the number
 //       of further descriptors that pass in the same cycle. x_occupancy: values in the link at the beginning of a
 //       cycle.
 //   R3  All fields of the descriptor (descriptors.toml) hold from its first cycle until the next descriptor comes. They

@@ -3,7 +3,7 @@
 //
 //   R1  A frame first takes its sender's line for its length at link_gbps (FCS, preamble and gap counted), then
 //       switch_latency and both cables' delay. Then it takes the receiver's line, which is free after the frame before.
-//       Cut-through: the receiver's line starts as the first byte comes; a frame to an idle receiver arrives, last
+//       Cut-through: the receiver's line starts as the first byte comes. A frame to an idle receiver arrives, last
 //       byte, switch_latency + 2 * cable_delay after its last byte left.
 //   R2  Requests and responses of a NIC take turns on its line.
 //   R3  A frame goes to the NIC that has its destination address, a multicast frame to every other NIC and back to its

@@ -7,7 +7,7 @@
 //             |
 //             +-> ack_generator -> wire
 //
-// With a requester: doorbells -> requester -> wire; it reports its requests to transport_checker, which reports their
+// With a requester: doorbells -> requester -> wire. It reports its requests to transport_checker, which reports their
 // responses to it, and its completions enter the path at qp_context_cache.
 //
 // The driver's commands go to command_processor, which asks the blocks for their parts.

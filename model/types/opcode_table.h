@@ -3,7 +3,7 @@
 // table 38, and 9.4 to 9.7; annexes for XRC, ATOMIC WRITE and FLUSH. Code that decides by opcode uses these facts, most
 // through opcode.h and send_opcode.h; bridge/verbs, which links no other library, includes these rows.
 //
-//   R1  A new operation is a row of kOperations; the WQE that asks for it is a row of kSends, the CQE that ends it one
+//   R1  A new operation is a row of kOperations. The WQE that asks for it is a row of kSends, the CQE that ends it one
 //       of kCompletions. What it does at the responder is a rule of core/responder/responder.h and of the blocks behind
 //       it.
 //   R2  Numbers "as verbs" are those of <infiniband/verbs.h>, which this floor does not include.

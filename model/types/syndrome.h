@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The syndrome of an AETH: the meaning of an ACKNOWLEDGE (rules 6; IBTA volume 1, 9.7.5.2).
 //
-//   R1  Its upper three bits are its kind: 000 an ACK, 001 an RNR NAK; anything else counts as a NAK (011 in those that
+//   R1  Its upper three bits are its kind: 000 an ACK, 001 an RNR NAK. Anything else counts as a NAK (011 in those that
 //       the specification defines).
 //   R2  ACK: the lower five bits are a credit code (9.7.7.2.2); 0x1f: credits are unlimited or not counted.
 //   R3  RNR NAK: the lower five bits are the code of the time after which the request may be sent again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: mpirun -n N mpi_ranks [die]
-// A token goes round a ring of ranks, then all of them reduce; each rank checks every value that it receives. The last
+// A token goes round a ring of ranks, then all of them reduce. Each rank checks every value that it receives. The last
 // line says how much the ring moved. With `die` the last rank kills itself in between, and the others wait for it.
 #include <mpi.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as the NIC's stimulus: frames for the receiver go onto the wire; frames that the receiver sent become
+// A capture as the NIC's stimulus: frames for the receiver go onto the wire. Frames that the receiver sent become
 // requests of its host and answers to compare with.
 #pragma once
 

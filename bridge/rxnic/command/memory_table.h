@@ -9,7 +9,7 @@
 
 namespace rxnic {
 
-// One line a memory, sums by block and in all; what has no size or no width yet is marked with '?' and is in no sum.
+// One line a memory, sums by block and in all. What has no size or no width yet is marked with '?' and is in no sum.
 std::string memory_text(std::span<const OnChipMemory> memories);
 
 // {"memories": [{"block", "name", "entries", "entry_bits", "bits", "holds"}], "blocks": {block: bits}, "bits": sum};

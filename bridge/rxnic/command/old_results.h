@@ -9,7 +9,7 @@ namespace rxnic {
 
 // Removes what the command that was parsed, or in which an error was found, would write as its results. These are
 // report.json, for a replay of a capture responses*.pcap, and with --lockstep the waveforms of a mismatch. Not a
-// report.json that is no report of rxnic, not what is to be replayed, nothing that is not a regular file; a record
+// report.json that is no report of rxnic, not what is to be replayed, nothing that is not a regular file. A record
 // stays until its run begins. Throws std::runtime_error that names a file that cannot be removed.
 void remove_old_results(const CLI::App& app);
 

@@ -2,7 +2,7 @@
 // Where the bytes of a packet are written: into a receive WQE's scatter list, the range of a WRITE, or the buffer of
 // the request that a response belongs to.
 //
-//   R1  The elements of a WQE are filled in their order, each to its end, with the bytes of the message in order; empty
+//   R1  The elements of a WQE are filled in their order, each to its end, with the bytes of the message in order. Empty
 //       elements are skipped. A segment never crosses a 4 KiB boundary of the virtual address.
 //   R2  UD: the first 40 bytes of the list are the GRH's. RoCEv2 over IPv4: those that the parser has made
 //       (core/wire/parsed.h); IPv6, RoCEv1, InfiniBand with a GRH: those 40 bytes; without any: left as they were. The

@@ -16,7 +16,7 @@
 //   R6  A region with `levels` has a tree instead of a list. The tree has tables of kTableEntries entries, each the bus
 //       address of a table of the next level, on the last level of a page. Page 0 of it is the one of address 0.
 //   R7  An entry with kAbsentPage names nothing: the page has to be asked for (on-demand regions).
-//   R8  A null region has neither pages nor MTT entries. It is checked as any other; what is written to it goes
+//   R8  A null region has neither pages nor MTT entries. It is checked as any other. What is written to it goes
 //       nowhere, what is read from it is zeros, and no page of it is looked up (ibv_alloc_null_mr(3)).
 #pragma once
 

@@ -16,7 +16,7 @@
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
 //   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context is not evicted while
-//       reads of its WQEs are in flight; with it go its WQEs on the chip, which are read again when they are needed.
+//       reads of its WQEs are in flight. With it go its WQEs on the chip, which are read again when they are needed.
 //   R8  A read is of no more bytes than wqes_per_read WQEs of kMaxSge + 1 segments have: of longer slots it brings
 //       fewer. One of a single WQE brings the bytes that the device looks at. Reads complete in the order in which they
 //       were started.

@@ -15,7 +15,7 @@
 //       WQE k names another slot, all WQEs that were read after it, or are being read, are discarded and read again
 //       from there.
 //   R6  A WQE is handed out only when every WQE before it has confirmed its place.
-//   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after
+//   R7  A WQE that could not be read is handed out as unreadable. The next of a list is then taken to be the slot after
 //       it.
 //   R8  A held WQE has only the bytes that the device looks at (wqe_format.h, R4).
 #pragma once

@@ -4,8 +4,8 @@
 //
 //   R1  An ACK completes every SEND and WRITE whose last PSN is at or before its own. It does not complete a READ or
 //       atomic at or before it whose answer is missing, unless the QP resynchronises: the capture lost the answer.
-//   R2  A READ response belongs to the READ whose PSN range holds its PSN; its data goes to the request's buffer at
-//       the offset of that PSN. LAST and ONLY complete the READ, and with it every SEND and WRITE before.
+//   R2  A READ response belongs to the READ whose PSN range holds its PSN. Its data goes to the request's buffer at the
+//       offset of that PSN. LAST and ONLY complete the READ, and with it every SEND and WRITE before.
 //   R3  An ATOMIC ACK completes the atomic of its PSN; the original value goes to the request's buffer. A READ RESPONSE
 //       without data completes the ATOMIC WRITE of its PSN, which is otherwise treated as an atomic.
 //   R4  A NAK or RNR NAK completes only requests before its PSN: the requester repeats the rest.
@@ -52,7 +52,7 @@ class RequestTable {
   std::uint32_t take_freed() { return std::exchange(freed_, 0); }
 
   // Removes the oldest request that the answer completes from the table, not counting the READ or atomic whose data it
-  // carries; false when there is none (any more). Call until false, then check_answer().
+  // carries. False when there is none (any more). Call until false, then check_answer().
   bool take_completed(const CheckedPacket& answer, RequestNotice& completed);
   // Decides on an answer packet: outcome, buffer, completion. Returns the notice for the requester, if there is one.
   std::optional<AnswerNotice> check_answer(CheckedPacket& p);

@@ -11,7 +11,7 @@
 //   R4  An answer acknowledges everything before it (AnswerNotice); one for a PSN that was never sent is ignored.
 //   R5  NAK 0x60 and kGap: the queue goes back to the first PSN without an answer, once for each such PSN, because
 //       further ones report the same loss. So does a timeout, and an RNR NAK after its time.
-//   R6  Each time that it goes back costs one of retry_count, an RNR NAK one of rnr_retry (7: costs nothing); progress
+//   R6  Each time that it goes back costs one of retry_count, an RNR NAK one of rnr_retry (7: costs nothing). Progress
 //       of the acknowledged PSN restores both counts. With none left the request fails.
 //   R7  A READ that was answered in part is repeated from its first missing response on.
 //   R8  NAK 0x61, 0x62, 0x63: the oldest request fails.

@@ -3,7 +3,7 @@
 //
 //   R1  WQEs have free-running numbers; WQE k is in slot k mod slots. Those in [next, producer) were posted and not
 //       begun, and those in [next, here) of them are in the device.
-//   R2  A doorbell brings the producer index. Each WQE has the cycle of the doorbell that posted it; when more than
+//   R2  A doorbell brings the producer index. Each WQE has the cycle of the doorbell that posted it. When more than
 //       kMaxDoorbells doorbells wait, the latest ones share the cycle of the last.
 //   R3  A producer index by which more than `slots` WQEs would be unfinished is refused; so is one that goes backwards.
 //   R4  Slots are read up to wqes_per_read at a time: as many as are contiguous in the ring and posted. When none is in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the packet for this QP? The checks of rules 6 between "QP found" and the PSN, in their order; each failure is a
+// Is the packet for this QP? The checks of rules 6 between "QP found" and the PSN, in their order. Each failure is a
 // silent drop with a reason of its own.
 //
 //   R1  QP type and state; then addresses (RC, UC, XRC); then P_Key; then Q_Key (UD); then ICRC: the first that

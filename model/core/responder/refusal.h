@@ -2,7 +2,7 @@
 // What happens to a QP, and to the packets behind, when a block finds that a packet cannot be carried out.
 //
 // The path is in order within a QP. So a block that refuses a packet records that, by QP, and refuses the packets that
-// follow; it reports the refusal to the transport checker, which owns the QP's state. No other block is involved.
+// follow. It reports the refusal to the transport checker, which owns the QP's state. No other block is involved.
 //
 //   R1  A packet that fails on RC moves its QP to the error state. Packets behind it are squashed by the block that
 //       refused it, also those that have failed before; packets ahead of it complete.

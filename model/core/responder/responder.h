@@ -6,7 +6,7 @@
 //   R1  RC, XRC. PSN ahead: one NAK 0x60 with the expected PSN, then silence until it comes. When the QP
 //       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
 //       it.
-//   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
+//   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again. READ and atomics are
 //       replayed from the saved resource, and dropped when they differ from what was saved. They differ in their
 //       operation, or, for a READ, in address and length from those that its PSN implies.
 //   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.

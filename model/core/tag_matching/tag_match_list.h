@@ -18,7 +18,7 @@
 //       its way into the CAM, younger entries may be appended to the CAM. Such entries are not `settled`: an entry of
 //       the overflow may be older.
 //
-// Entries of equal mask and tag hash to one bucket, in the order of age; a search does one look-up for each distinct
+// Entries of equal mask and tag hash to one bucket, in the order of age. A search does one look-up for each distinct
 // mask in the CAM. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
 #pragma once
 

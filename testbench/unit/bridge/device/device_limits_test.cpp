@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a configuration can hold is what programs are told, and one more of anything is refused with ENOMEM, whichever
-// program asks; what was given back can be had again.
+// program asks. What was given back can be had again.
 #include <gtest/gtest.h>
 
 #include <cerrno>

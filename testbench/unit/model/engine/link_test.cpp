@@ -13,8 +13,8 @@
 namespace rxnic::link_test {
 namespace {
 
-// Pushes 0, 1, 2... in the cycles of `when`, as many as it gives for each; a value without room is tried again when
-// the link wakes it.
+// Pushes 0, 1, 2... in the cycles of `when`, as many as it gives for each. A value without room is tried again when the
+// link wakes it.
 class Pusher final : public Block {
  public:
   explicit Pusher(const sc_core::sc_module_name& name) : Block(name) {}

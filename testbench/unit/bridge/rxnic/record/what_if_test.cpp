@@ -29,7 +29,7 @@ class WhatIf : public testing::Test {
   static constexpr std::uint32_t kRounds = 100;  // more than a ring has slots
   static constexpr std::uint32_t kBytes = 3000;
 
-  // Two programs play ping-pong, each round with other data, which comes back changed; from time to time the left one
+  // Two programs play ping-pong, each round with other data, which comes back changed. From time to time the left one
   // reads and adds to the right one's memory.
   void record() {
     const HostLogHeader header{
