@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "bridge/rxnic/record/message_body_fields.h"
+#include "bridge/channel/message_table.h"
 
 namespace rxnic {
 
@@ -21,62 +21,21 @@ using nlohmann::json;
 
 namespace {
 
-struct RequestName {
-  Request type;
-  const char* name;
-};
-constexpr RequestName kRequests[] = {
-    {Request::kHello, "hello"},
-    {Request::kOpen, "open"},
-    {Request::kAllocatePd, "allocate_pd"},
-    {Request::kFreePd, "free_pd"},
-    {Request::kRegisterMemory, "register_memory"},
-    {Request::kReregisterMemory, "reregister_memory"},
-    {Request::kFreeMemory, "free_memory"},
-    {Request::kCreateChannel, "create_channel"},
-    {Request::kFreeChannel, "free_channel"},
-    {Request::kCreateCq, "create_cq"},
-    {Request::kResizeCq, "resize_cq"},
-    {Request::kModifyCq, "modify_cq"},
-    {Request::kFreeCq, "free_cq"},
-    {Request::kCreateSrq, "create_srq"},
-    {Request::kModifySrq, "modify_srq"},
-    {Request::kQuerySrq, "query_srq"},
-    {Request::kFreeSrq, "free_srq"},
-    {Request::kCreateQp, "create_qp"},
-    {Request::kModifyQp, "modify_qp"},
-    {Request::kQueryQp, "query_qp"},
-    {Request::kFreeQp, "free_qp"},
-    {Request::kResolve, "resolve"},
-    {Request::kAttachMulticast, "attach_multicast"},
-    {Request::kDetachMulticast, "detach_multicast"},
-    {Request::kReadClock, "read_clock"},
-    {Request::kOpenXrcd, "open_xrcd"},
-    {Request::kCloseXrcd, "close_xrcd"},
-    {Request::kOpenQp, "open_qp"},
-    {Request::kAllocateWindow, "allocate_window"},
-    {Request::kFreeWindow, "free_window"},
-    {Request::kAllocateDeviceMemory, "allocate_device_memory"},
-    {Request::kFreeDeviceMemory, "free_device_memory"},
-    {Request::kCopyToDevice, "copy_to_device"},
-    {Request::kCopyFromDevice, "copy_from_device"},
-    {Request::kAdviseMemory, "advise_memory"},
-    {Request::kCreateFlow, "create_flow"},
-    {Request::kFreeFlow, "free_flow"},
-    {Request::kCreateRss, "create_rss"},
-    {Request::kFreeRss, "free_rss"},
-    {Request::kCreateCounters, "create_counters"},
-    {Request::kFreeCounters, "free_counters"},
-    {Request::kReadCounters, "read_counters"},
-    {Request::kImportDevice, "import_device"},
-    {Request::kImportPd, "import_pd"},
-    {Request::kImportMemory, "import_memory"},
-    {Request::kImportDeviceMemory, "import_device_memory"},
-};
-static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
 constexpr const char* kBoards[] = {"send", "receive", "consumer", "arm", "tags"};
 static_assert(std::size(kBoards) == channel::kBoards);
+
+template <class V>
+void for_each_field(V& v, AddressVector& a) {
+  v("destination_gid", a.destination_gid);
+  v("destination_mac", a.destination_mac);
+  v("source_gid_index", a.source_gid_index);
+  v("traffic_class", a.traffic_class);
+  v("flow_label", a.flow_label);
+  v("hop_limit", a.hop_limit);
+  v("service_level", a.service_level);
+  v("udp_source_port", a.udp_source_port);
+}
 
 class FieldWriter {
  public:
@@ -105,7 +64,7 @@ class FieldWriter {
   void object(T& of) {
     text += '{';
     first_ = true;
-    fields(*this, of);
+    for_each_field(*this, of);
     text += '}';
     first_ = false;
   }
@@ -166,7 +125,7 @@ class Reader {
   }
   template <class T>
   void object(T& of) {
-    fields(*this, of);
+    for_each_field(*this, of);
     if (taken_ != from_.size()) refuse("a field", "that is not known", fmt::format("{} fields", taken_));
   }
 
@@ -184,28 +143,25 @@ class Reader {
 }  // namespace
 
 std::string request_name(Request type) {
-  for (const RequestName& r : kRequests) {
-    if (r.type == type) return r.name;
-  }
-  return fmt::format("{}{}", kUnknown, static_cast<unsigned>(type));
+  const auto number = static_cast<unsigned>(type);
+  if (number - 1 < channel::kRequestNames.size()) return std::string(channel::kRequestNames[number - 1]);
+  return fmt::format("{}{}", kUnknown, number);
 }
 
 std::string body_text(const Message& message) {
   Message copy = message;
   FieldWriter writer;
-  with_body(copy, [&writer](auto& body) { writer.object(body); });
+  channel::with_body(copy, [&writer](auto& body) { writer.object(body); });
   return writer.text.empty() ? "{}" : writer.text;
 }
 
 Message parse_message(const std::string& type, const json& body) {
   Message m;
-  bool known = false;
-  for (const RequestName& r : kRequests) {
-    if (type != r.name) continue;
-    m.type = r.type;
-    known = true;
-  }
-  if (!known) {
+  const auto& names = channel::kRequestNames;
+  const auto found = std::find(names.begin(), names.end(), type);
+  if (found != names.end()) {
+    m.type = static_cast<Request>(found - names.begin() + 1);
+  } else {
     const std::string digits = type.starts_with(kUnknown) ? type.substr(std::string_view(kUnknown).size()) : "";
     std::uint16_t number = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -215,7 +171,7 @@ Message parse_message(const std::string& type, const json& body) {
     m.type = static_cast<Request>(number);
   }
   bool has_body = false;
-  with_body(m, [&](auto& part) {
+  channel::with_body(m, [&](auto& part) {
     has_body = true;
     part = {};
     Reader(body).object(part);
