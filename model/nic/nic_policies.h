@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of a NIC that an architect may replace. A maker makes an object for each NIC; without a maker the NIC has
-// the policy of the model, which its parameters steer. RTL has the policies of the model.
+// The policies of a NIC that an architect may replace. A maker makes an object for each NIC; without a maker the NIC
+// has the policy of the model, which its parameters steer. RTL has the policies of the model.
 #pragma once
 
 #include <functional>

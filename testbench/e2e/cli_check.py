@@ -23,7 +23,7 @@ OPTIONS = {
                "--help", "--responses-limit", "--pair"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
-    "report": ["run_dir", "--help"],
+    "report": ["run_dir", "--schema", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--first-address", "--out", "--seed", "--step-order",
             "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", *WAVES,
@@ -89,6 +89,7 @@ def usage(bench):
             (["params", "colours"], "colours", "nic"),
             (["counters", "colours"], "colours", "rx_parser"),
             (["report"], "run_dir"),
+            (["report", "--schema", "run"], "--schema"),
             (["report", "nowhere"], "report.json"),
     ]:
         refused(bench, 2, arguments, *parts)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report.json of the sample and of every capture, both sides, against bridge/rxnic/report/report.schema.json."""
+"""report.json of the sample and of every capture, both sides, against the schema of `rxnic report --schema`."""
 import copy
 import json
 import sys
@@ -8,17 +8,16 @@ import tomllib
 
 import e2e
 
-SCHEMA = e2e.ROOT / "bridge" / "rxnic" / "report" / "report.schema.json"
 COUNTERS = e2e.ROOT / "model" / "types" / "counters.toml"
 ALSO_IN_TRANSPORT = {"rnr_naks", "cnps"}  # counted by blocks, and shown next to what they are compared with
 
 
-def validator():
+def validator(bench):
     try:
         import jsonschema  # pylint: disable=import-outside-toplevel
     except ImportError:
         raise e2e.Skip("the Python module jsonschema") from None
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = json.loads(bench.rxnic("report", "--schema").stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -53,7 +52,7 @@ def fits(bench, report, schema, what):
 
 
 def both_sides(bench, traces):
-    schema = validator()
+    schema = validator(bench)
     for trace in traces:
         for side in bench.sides(trace):
             report = bench.replay(trace, "--receiver", side)
@@ -79,7 +78,7 @@ def nic(bench):
 
 def programs(bench):
     """A run of a program, without and with other NICs; and what is of a capture does not fit there."""
-    schema = validator()
+    schema = validator(bench)
     for nics in ("1", "3"):
         done = bench.rxnic("run", "--quiet", "--nics", nics, "--out", nics, "--", "true")
         bench.expect_equal(done.returncode, 0, f"run: {done.stderr}")
@@ -106,7 +105,7 @@ def programs(bench):
 
 def self_check(bench):
     """A report without one of its keys, with one more, or with one of another type does not fit."""
-    schema = validator()
+    schema = validator(bench)
     report = bench.replay(e2e.SAMPLE)
     bench.expect(schema.is_valid(report), "the report itself does not fit")
 

@@ -52,7 +52,7 @@ def fits(bench, report):
         import jsonschema  # pylint: disable=import-outside-toplevel
     except ImportError:
         return
-    schema = json.loads((e2e.ROOT / "bridge" / "rxnic" / "report" / "report.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(bench.rxnic("report", "--schema").stdout)
     for error in jsonschema.Draft202012Validator(schema).iter_errors(report):
         bench.expect(False, f"{'/'.join(map(str, error.absolute_path))}: {error.message}")
 

@@ -89,12 +89,28 @@ struct CountersCommand {
   }
 };
 
-int show_report(const std::string& folder) {
-  const std::string path = std::filesystem::path(folder) / "report.json";
-  print_output(
-      report_summary(parse_report(read_file(path, "the report of a run"), path), terminal_style(STDOUT_FILENO)));
-  return kDone;
-}
+struct ReportCommand {
+  std::string folder;
+  bool schema = false;
+
+  void describe(CLI::App& app) {
+    CLI::Option* const run = app.add_option("run_dir", folder, "Folder that a run wrote")->type_name("RUN_DIR");
+    app.add_flag("--schema", schema, "Print the JSON Schema of report.json, which says what each key means")
+        ->excludes(run);
+  }
+
+  int run() const {
+    if (schema) {
+      print_output(report_schema());
+      return kDone;
+    }
+    if (folder.empty()) throw CLI::RequiredError("run_dir");
+    const std::string path = std::filesystem::path(folder) / "report.json";
+    print_output(
+        report_summary(parse_report(read_file(path, "the report of a run"), path), terminal_style(STDOUT_FILENO)));
+    return kDone;
+  }
+};
 
 // An option that stands with the wrong command: what that command is told. Empty: no command has such an option.
 std::string meant_option(const CLI::App& app) {
@@ -156,9 +172,9 @@ int run_program(int argc, const char* const* argv) {
   CountersCommand counters_command;
   CLI::App* counters_app = app.add_subcommand("counters", "Print every counter: unit, meaning, place in the report");
   counters_command.describe(*counters_app);
-  std::string folder;
+  ReportCommand report_command;
   CLI::App* report_app = app.add_subcommand("report", "Print the summary of an earlier run");
-  report_app->add_option("run_dir", folder, "Folder that a run wrote")->required()->type_name("RUN_DIR");
+  report_command.describe(*report_app);
   RunCommand run_command;
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
   run_command.describe(*run_app);
@@ -172,7 +188,7 @@ int run_program(int argc, const char* const* argv) {
     if (replay_app->parsed()) return replay_command.run();
     if (params_app->parsed()) return params_command.run();
     if (counters_app->parsed()) return counters_command.run();
-    if (report_app->parsed()) return show_report(folder);
+    if (report_app->parsed()) return report_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
     print_message("found no command; expected run, serve, replay, params, counters or report (rxnic --help)");
