@@ -8,12 +8,12 @@ module rxnic_encoder #(
   output logic [IndexBits-1:0] index_o  // 0 when none is set
 );
 
+  localparam int unsigned Numbers = 1 << IndexBits;
+
   for (genvar n = 0; n < IndexBits; n++) begin : gen_index
-    localparam int unsigned Run = 1 << n;
-    localparam int unsigned Runs = Bits / (2 * Run) + 1;
-    // The bits whose number has bit n: runs of ones and zeros in turn. (No loop, which a tool would have to unroll.)
-    localparam logic [2*Run*Runs-1:0] WithBit = {Runs{{Run{1'b1}}, {Run{1'b0}}}};
-    assign index_o[n] = |(of_i & WithBit[Bits-1:0]);
+    // The bits whose number has bit n: as many ones as zeros, by turns.
+    localparam logic [Numbers-1:0] Mask = {(Numbers >> (n + 1)){{(1 << n){1'b1}}, {(1 << n){1'b0}}}};
+    assign index_o[n] = |(of_i & Mask[Bits-1:0]);
   end
 
 endmodule : rxnic_encoder
