@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A twin in the place of its block: it takes from the block's links and pushes into them what the RTL takes and gives.
 //
-//   R1  The results are those of the block, in every mode of the engine and every step order: all links pass the same
-//       values in the same cycles, and the run ends in the same one. The block of C++ stands behind the RTL
+//   R1  The results are those of the block, in every mode of the engine and every step order. All links pass the same
+//       values in the same cycles, and the run ends in the same cycle. The block of C++ stands behind the RTL
 //       (model/engine/behind_rtl.h), and is not stepped.
-//   R2  Of its counters it has those that the ports show (twin_facts.h, R7). Its cycle account is the block's when the
-//       RTL says what it does (twin.h, R4). Of other RTL the account knows two activities, and its busy cycles are an
-//       upper bound: kBusy while something is left to do or passes a port, as far as they show; otherwise kStarved.
-//   R3  While nothing is left to do and no input is valid the twin is not clocked, unless `always` is asked for: then
-//       it gets the cycles that it has missed before the next one in which there is something to do.
+//   R2  The RTL counts those of the block's counters that the ports show (twin_facts.h, R7). Its cycle account is the
+//       block's when the RTL says what it does (twin.h, R4). For other RTL the account knows two activities, and its
+//       busy cycles are an upper bound. The RTL is kBusy while something is left to do or passes a port, as far as the
+//       ports show that; otherwise it is kStarved.
+//   R3  While nothing is left to do and no input is valid the twin is not clocked, unless `always` is asked for. The
+//       twin then gets the cycles that it has missed before the next cycle in which there is something to do.
 //   R4  RTL that cannot go on (Twin::failure()), or whose activity_o is no Activity, ends the simulation in that cycle.
-//   R5  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
-//       same `buffer` that was taken last; without a buffer, of the oldest one of the same role and QP.
+//   R5  Fields that only observers read are no part of the RTL's ports. A value that leaves has the fields of the
+//       packet with the same `buffer` that was taken last. Without a buffer it has those of the oldest packet of the
+//       same role and QP.
 #pragma once
 
 #include <cstdint>

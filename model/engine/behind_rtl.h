@@ -3,7 +3,7 @@
 //
 //   R1  RTL in the place of a block is a block of its own, the face: the face has the ports, and is stepped. The block
 //       of C++ stands behind the face and is not stepped. The block gives the face its memories, and completes what the
-//       RTL sends: a descriptor may carry more than the bits of the RTL, such as where a DMA write finds its bytes.
+//       RTL sends. A descriptor may carry more than the bits of the RTL, such as where a DMA write finds its bytes.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 //   R2  The write is posted: b_transport() returns at once, with the delay that it was given. The doorbell is rung
 //       after that delay, so that an initiator may run ahead of the kernel's time. Doorbells keep the order of their
 //       times.
-//   R3  Any other payload rings nothing, and is answered with TLM's response status for it: a read or another command
-//       (command), another length (burst), byte enables, an address that is no multiple of 16 (address), a doorbell
-//       that the NIC does not have (generic).
+//   R3  Any other payload rings nothing, and is answered with TLM's error response for it. These are a command other
+//       than a write (command), another length (burst), byte enables, and an address that is no multiple of 16
+//       (address). For a doorbell that the NIC does not have the response is generic.
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>

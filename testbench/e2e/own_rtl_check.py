@@ -211,8 +211,8 @@ def organisation(bench):
 
 
 def public_cam(bench):
-    """A public CAM behind the port of tag_store: transactions are equal, with and without wildcards, although it takes
-    its time; one that takes the lowest address, as such a CAM says it, instead of the oldest entry, is found."""
+    """A public CAM behind the port of tag_store: transactions are equal, with and without wildcards, although the CAM
+    takes its time. A CAM that gives the lowest address instead of the oldest entry is found."""
     made = bench.start(bench.options.make_traffic, "4.pcap", 2000, "tags=4", *SENDS)
     bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")
     files, sizes = (e2e.ROOT / "rtl" / f"{TAGS}.sv", HERE / "public_tcam.sv"), {"Entries": 64}

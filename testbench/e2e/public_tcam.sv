@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ternary CAM as one finds them: a write of WriteCycles cycles by address, during which it is busy and finds nothing
-// right; matches of a key come two cycles later, as a vector and as the lowest address. It knows no age, no list and no
-// message: tcam_tag_store.sv puts it behind the port of tag_store.
+// A ternary CAM as one finds them. A write by address takes WriteCycles cycles, during which the CAM is busy and finds
+// nothing right. Matches of a key come two cycles later, as a vector and as the lowest address. The CAM knows no age,
+// no list and no message: tcam_tag_store.sv puts it behind the port of tag_store.
 module public_tcam #(
   parameter int unsigned DataWidth   = 64,
   parameter int unsigned AddrWidth   = 5,

@@ -39,7 +39,8 @@ GOOD = {
     "testbench/unit/model/blocks/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
     **{f"{folder}README.md": "page\n" for folder in
        ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/ports/", "model/blocks/",
-        "traces/", "bridge/rtl/", "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
+        "traces/", "bridge/rtl/", "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/",
+        "testbench/unit/",
         "testbench/unit/model/", "testbench/unit/model/blocks/")},
 }
 

@@ -98,7 +98,7 @@ Params params_of(const Place& values) {
   }
 }
 
-// Of an object of the report. A key that is not known is passed over.
+// Reads an object of the report. A key that is not known is passed over.
 class Reader {
  public:
   Reader(const Place& from, bool of_programs) : from_(from), of_programs_(of_programs) {}

@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Keys = std::vector<std::string>;
 
-// Of shapes that stand in several places.
+// The names of shapes that stand in several places.
 template <class T>
 constexpr const char* kDefinition = nullptr;
 template <>
