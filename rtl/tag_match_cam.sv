@@ -119,9 +119,16 @@ module tag_match_cam #(
   burst_t burst;
   job_t job;
   tag_match_pkg::entry_t job_entry, compared, looked, remembered;
-  rxnic_link_pkg::wqe_request_t packet, result;
-  rxnic_link_pkg::tag_context_t message;
+  rxnic_link_pkg::wqe_request_t packet, labelled, result;  // as it is taken, as it leaves; that of an operation
+  logic [2:0] label_kind;
+  logic [31:0] label_pd, label_handle;
+  logic [23:0] label_cq, result_cq;
+  logic [127:0] label_buffer;
+  logic [7:0] label_opcode;
+  logic result_ok, result_asks_sync;
+  // verilator lint_off UNUSEDSIGNAL
   rxnic_link_pkg::tag_operation_t operation;
+  // verilator lint_on UNUSEDSIGNAL
   rxnic_link_pkg::tag_entry_t posted;
   rxnic_link_pkg::stored_tag_t at_hand, stored;
   rxnic_link_pkg::dma_request_t dma;
@@ -136,7 +143,6 @@ module tag_match_cam #(
   logic [2*MaxTags-1:0] row;
   logic [1:0] place_found;
   logic [47:0] due;
-  logic [rxnic_link_pkg::TagContextWriteBits-1:0] context_write;
   logic [rxnic_link_pkg::TagWriteBits-1:0] written;
   logic [PacketBits-1:0] front_packet;
 
@@ -188,7 +194,6 @@ module tag_match_cam #(
   logic [PlaceWrites*ListBits-1:0]   place_lists;
   logic [PlaceWrites*HandleBits-1:0] place_handles;
   logic [PlaceWrites*2-1:0]          place_values;
-  logic [PacketBits-1:0]             push_packet;
   logic [47:0]                       push_due, result_due, first_due;
   logic [PacketBits-1:0]             first_packet;  // the oldest one, as it was taken
   logic                              first_walks;   // its search goes on in the overflow
@@ -269,9 +274,21 @@ module tag_match_cam #(
   // What was decided, until it leaves; of a packet and an operation of one cycle the packet is first.
   rxnic_fifo #(.Bits(1 + 48 + PacketBits), .Depth(PipelineDepth), .Pushes(2)) pipeline (
     .clk_i, .rst_ni, .push_i(2'(push) + 2'(result_push)),
-    .words_i({{1'b0, result_due, result}, push ? {walks, push_due, push_packet} : {1'b0, result_due, result}}),
+    .words_i({{1'b0, result_due, result}, push ? {walks, push_due, labelled} : {1'b0, result_due, result}}),
     .pop_i(leaves_pipe), .count_o(pipe_count), .words_o({first_walks, first_due, first_packet})
   );
+
+  tag_match_message #(.UnexpectedStatus(UnexpectedStatus)) becomes (
+    .packet_i(packet), .kind_i(label_kind), .message_i(context_i), .pd_i(label_pd), .cq_i(label_cq),
+    .unacknowledged_i(unacknowledged), .handle_i(label_handle), .buffer_i(label_buffer), .opcode_i(label_opcode),
+    .packet_o(labelled)
+  );
+  tag_match_completion completion (
+    .operation_i(operations_i), .ok_i(result_ok), .cq_i(result_cq), .asks_sync_i(result_asks_sync), .packet_o(result)
+  );
+  assign front_packet = kept ? labelled : walked_q ? walked_packet_q : first_packet;
+  assign out_o = front_packet;
+  assign context_write_o = {labelled.line, labelled.tag_verdict, labelled.tag_context, labelled.tag};
 
   task automatic open_list(input logic [ListBits-1:0] list);
     at = list;
@@ -292,7 +309,6 @@ module tag_match_cam #(
     end
   endtask
 
-  `include "tag_match_messages.svh"
   `include "tag_match_list.svh"
   `include "tag_match_tags.svh"
   `include "tag_match_overflow.svh"

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list at hand, `l`: the decisions of model/core/tag_matching, tag_match_list.h (L) and tag_overflow.h (O).
 
+task automatic set_counts(input logic [15:0] unexpected, input logic [15:0] acknowledged);  // (L R3)
+  if (l.unexpected == l.acknowledged && unexpected != acknowledged) l.phase_began = l.appended;
+  l.unexpected = unexpected;
+  l.acknowledged = acknowledged;
+endtask
+
+// Entries of this number and younger ones are held.
+task automatic get_held_from();
+  held_from = l.unexpected == l.acknowledged ? '1 : l.phase_began;
+endtask
+
 // Whether no entry of the overflow is older (L R7).
 task automatic get_settled(input logic [63:0] number);
   is_settled = l.in_overflow == '0 || number < l.overflow_from;

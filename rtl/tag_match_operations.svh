@@ -83,7 +83,9 @@ task automatic carry_out_operation(input logic ok, input logic adds, input logic
   end
   cam_free_d = now_q + (operation.opcode == rxnic_link_pkg::TagOpcodeSync ? 48'd1 : 48'(AppendCycles));  // (R3)
   if (operation.signaled || !ok) begin  // (R13)
-    complete_operation(ok);
+    result_ok = ok;
+    result_cq = l.cq;
+    result_asks_sync = l.unexpected != l.acknowledged;
     result_push = 1'b1;
     result_due = cam_free_d;
     pipe_count_d = pipe_count_d + PipeCountBits'(1);

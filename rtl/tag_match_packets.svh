@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets of tag_match_cam: which are searched, and how a search goes on in the overflow.
 
-// (R18)
-task automatic keep();
-  context_write_valid_o = 1'b1;
-  context_write = {packet.line, packet.tag_verdict, packet.tag_context, packet.tag};
+// What the packet at hand becomes, with the counts of the list at hand: tag_match_message.
+task automatic label(input logic [2:0] kind);
+  label_kind = kind;
+  label_pd = l.pd;
+  label_cq = l.cq;
+  unacknowledged = l.unexpected - l.acknowledged;
+endtask
+
+task automatic match(input logic [31:0] handle, input logic [127:0] buffer);
+  label_handle = handle;
+  label_buffer = buffer;
+  label(tag_match_pkg::MessageMatch);
+endtask
+
+// (R11)
+task automatic miss(input logic [7:0] opcode);
+  if (opcode == tag_match_pkg::TmhEager || opcode == tag_match_pkg::TmhRendezvous) begin
+    set_counts(l.unexpected + 16'd1, l.acknowledged);
+  end
+  label_opcode = opcode;
+  label(tag_match_pkg::MessageMiss);
 endtask
 
 // A search of the CAM. (R1, R7)
@@ -45,7 +62,7 @@ task automatic search();
     end else begin
       miss(opcode);
     end
-    keep();
+    context_write_valid_o = 1'b1;  // (R18)
   end
 endtask
 
@@ -67,16 +84,14 @@ task automatic accept_packet();
       l.result_at = due;
     end else if (packet.role == rxnic_link_pkg::PacketRoleTruncated ||
                  (packet.role == rxnic_link_pkg::PacketRoleReceived && rxnic_pkg::is_send(packet.opcode))) begin
-      message = context_i;
-      label_end();
+      label(tag_match_pkg::MessageEnd);
     end else if (packet.rendezvous) begin
-      label_own();
+      label(tag_match_pkg::MessageOwn);
     end
     close_list();
   end else if (begins) begin  // its list is gone: nobody reads the message
-    forget_rvh();
+    label(tag_match_pkg::MessageForgotten);
   end
-  push_packet = packet;
   push_due = due;
   push = 1'b1;
   pipe_count_d = pipe_count_d + PipeCountBits'(1);
@@ -90,8 +105,7 @@ task automatic search_on();
   if (job.has_list) begin
     open_list(job.of_list);
     if (l.failed && !job.decided) begin  // (R9)
-      forget_rvh();
-      packet.tag_verdict = rxnic_link_pkg::TagVerdictFailed;
+      label(tag_match_pkg::MessageFailed);
     end else begin
       if (!job.decided) begin
         goes_on = l.in_flight != '0;
@@ -112,16 +126,15 @@ task automatic search_on();
         else miss(packet.rendezvous ? tag_match_pkg::TmhRendezvous : tag_match_pkg::TmhEager);
       end
     end
-    if (!goes_on) keep();
+    if (!goes_on) context_write_valid_o = 1'b1;  // (R18)
     close_list();
   end else begin
-    forget_rvh();
+    label(tag_match_pkg::MessageForgotten);
   end
   if (!goes_on) begin
     worked = 1'b1;
     kept = 1'b1;
     job = '0;
     walked_d = 1'b1;
-    front_packet = packet;
   end
 endtask

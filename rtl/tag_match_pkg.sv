@@ -62,6 +62,10 @@ package tag_match_pkg;
   localparam int unsigned StoreSerial = 0;  // tag_store_serial
   localparam int unsigned StoreAges = 1;    // tag_store_age
 
+  // What becomes of a packet (tag_match_message).
+  typedef enum logic [2:0] {MessageAsItIs, MessageForgotten, MessageFailed, MessageEnd, MessageOwn, MessageMatch,
+                            MessageMiss} message_kind_e;
+
   typedef enum logic [1:0] {JobNone, JobSearch, JobRemove, JobPutBack} job_kind_e;
   typedef enum logic [1:0] {BurstRefill, BurstJob, BurstCompaction} burst_kind_e;
 

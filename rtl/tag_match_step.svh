@@ -45,13 +45,11 @@ always_comb begin : step
   place_handles = '0;
   place_values = '0;
   push = 1'b0;
-  push_packet = '0;
   push_due = '0;
   result_push = 1'b0;
   result_due = '0;
   walks = 1'b0;
   leaves_pipe = 1'b0;
-  front_packet = walked_q ? walked_packet_q : first_packet;
   l = '0;
   at = '0;
   burst = '0;
@@ -59,8 +57,15 @@ always_comb begin : step
   looked = '0;
   remembered = '0;
   packet = '0;
-  result = '0;
-  message = '0;
+  label_kind = tag_match_pkg::MessageAsItIs;
+  label_pd = '0;
+  label_cq = '0;
+  label_handle = '0;
+  label_buffer = '0;
+  label_opcode = '0;
+  result_ok = 1'b0;
+  result_cq = '0;
+  result_asks_sync = 1'b0;
   operation = operations_i;
   posted = operation.entry;
   stored = '0;
@@ -83,7 +88,6 @@ always_comb begin : step
   row = '0;
   place_found = '0;
   due = '0;
-  context_write = '0;
   written = '0;
   dma_valid_o = 1'b0;
   written_valid_o = 1'b0;
@@ -113,7 +117,6 @@ always_comb begin : step
   head_is_ready = pipe_count != '0 && first_due <= now_q;
   if (head_is_ready && first_walks && !walked_q && cam_ready) search_on();
   out_valid_o = head_is_ready && (!first_walks || walked_d);
-  out_o = front_packet;
   if (out_valid_o && out_ready_i) begin
     leaves_pipe = 1'b1;
     walked_d = 1'b0;
@@ -152,7 +155,6 @@ always_comb begin : step
   bursts_o = {8'(first_burst_d), burst.next[5:0]};
   if (bursts_valid_o) at_hand_d = 1'b1;
   dma_o = dma;
-  context_write_o = context_write;
   written_o = written;
   // (7) rest
   activity_o = rxnic_link_pkg::ActivityStarved;

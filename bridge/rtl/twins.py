@@ -20,7 +20,7 @@ def files(block):
     for file in found:  # which grows meanwhile
         text = file.read_text("utf-8")
         named = re.findall(r'^ *`include "(\w+[.]svh)"', text, re.M)
-        named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) #\(", text, re.M)]
+        named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) (?:#\(|\w+ \()", text, re.M)]
         there = [folder / name for name in named for folder in (RTL, LIB) if (folder / name).is_file()]
         found += [path for path in dict.fromkeys(there) if path not in found]
     return found

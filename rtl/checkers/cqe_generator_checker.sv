@@ -54,7 +54,7 @@ module cqe_generator_checker #(
   input logic [31:0]                         pipe_count,
   input logic [31:0]                         queue_count,
   input logic [31:0]                         reading_q,
-  input logic [31:0]                         timer_count_q,
+  input logic [31:0]                         timer_count,
   input logic                                lanes,          // of `written`
   input logic                                takes,
   input logic                                considered,
@@ -162,8 +162,8 @@ module cqe_generator_checker #(
   `RXNIC_ASSERT(r12_queue, queue_count <= CqMissesInFlight + 1)
   `RXNIC_ASSERT(r12_only_while_one_waits, enqueues |-> waits_for_cq)
   // R14
-  `RXNIC_ASSERT(r14_timers, timer_count_q <= ModerationTimers)
-  `RXNIC_ASSERT(r14_at_once_without_one, lacks_timer |-> timer_count_q + 32'd3 >= ModerationTimers)  // three in a cycle
+  `RXNIC_ASSERT(r14_timers, timer_count <= ModerationTimers)
+  `RXNIC_ASSERT(r14_at_once_without_one, lacks_timer |-> timer_count + 32'd3 >= ModerationTimers)  // three in a cycle
   // R21
   `RXNIC_ASSERT(r21_written_with_its_request, lanes == writes)
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o && !offered |-> !gives)
@@ -266,17 +266,17 @@ bind cqe_generator cqe_generator_checker #(
   .Scarce          (CqContexts < 16),
   .FewWays         (CqContextWays < CqMissesInFlight)
 ) checker_i (
-  .write_count (32'(write_count_q)),
-  .event_count (32'(event_count_q)),
+  .write_count (32'(write_count)),
+  .event_count (32'(event_count)),
   .pipe_count  (32'(pipe_count)),
-  .queue_count (32'(queue_count_q)),
+  .queue_count (32'(queue_count)),
   .lanes       (written_valid_o[0]),
   .squashes    (refuses_6),
   .moves_timer (moves_2 || moves_4 || moves_6a || moves_6b),
-  .lacks_timer ((timers_full_2 && raises_2) || (timers_full_6a && session_6 && raised_6a) ||
-                (timers_full_6b && plain_6 && raised_6b)),
+  .lacks_timer ((timers_full_2 && raises_2) || (timers_full_6a && raises_6a) ||
+                (timers_full_6b && raises_6b)),
   .establishes (p.establishes),
-  .holds_back  (begins_1 && holds_back_1),
+  .holds_back  (holds_back_1),
   .in_session_1(here_1 && open_q[line_1]),
   .held_session(64'(held_count_6)),
   .may_end_4   (Compression != 0 && open_1 != '0 && write_room_0 >= WriteCountBits'(3) && event_room_3 != '0),

@@ -88,13 +88,13 @@ module tag_match_cam #(
   tag_match_pkg::list_t l;
   logic [ListBits-1:0] at;
   logic found_list, begins;
-  rxnic_link_pkg::wqe_request_t packet, result;
-  rxnic_link_pkg::tag_context_t message;
+  rxnic_link_pkg::wqe_request_t packet, labelled, result;
+  logic [2:0] label_kind;
+  logic [7:0] label_opcode;
+  logic completes_operation, ok;
   rxnic_link_pkg::tag_operation_t operation;
   rxnic_link_pkg::tag_entry_t posted;
   tag_match_pkg::entry_t entry, compared;
-  logic [63:0] held_from;
-  logic [15:0] unacknowledged;
   logic [2*MaxTags-1:0] row_of_places;
   logic [1:0] place;
   logic [WhereBits-1:0] where;
@@ -124,13 +124,32 @@ module tag_match_cam #(
   logic enters, consumes, places, clears, no_room, leaves;
   logic [SlotBits-1:0] slot;
   logic [HandleBits-1:0] handle;
-  logic [PacketBits-1:0] leaving;
   logic [WhereBits-1:0] new_where;
-  logic [rxnic_link_pkg::TagContextWriteBits-1:0] context_write;
   logic [RowBits-1:0] last_row, bucket;
 
-  `include "tag_match_messages.svh"
+  // What a match, or none, makes of a message, and what the completion of an operation is: as in rtl/tag_match_cam.sv.
+  tag_match_message #(.UnexpectedStatus(UnexpectedStatus)) becomes (
+    .packet_i(packet), .kind_i(label_kind), .message_i(context_i), .pd_i(l.pd), .cq_i(l.cq),
+    .unacknowledged_i(l.unexpected - l.acknowledged), .handle_i(entry.handle), .buffer_i(entry.buffer),
+    .opcode_i(label_opcode), .packet_o(labelled)
+  );
+  tag_match_completion completion (
+    .operation_i(operations_i), .ok_i(ok), .cq_i(l.cq), .asks_sync_i(l.unexpected != l.acknowledged), .packet_o(result)
+  );
 
+  task automatic set_counts(input logic [15:0] unexpected, input logic [15:0] acknowledged);
+    if (l.unexpected == l.acknowledged && unexpected != acknowledged) l.phase_began = l.appended;
+    l.unexpected = unexpected;
+    l.acknowledged = acknowledged;
+  endtask
+  task automatic miss(input logic [7:0] opcode);
+    if (opcode == tag_match_pkg::TmhEager || opcode == tag_match_pkg::TmhRendezvous) begin
+      set_counts(l.unexpected + 16'd1, l.acknowledged);
+    end
+    label_opcode = opcode;
+    label_kind = tag_match_pkg::MessageMiss;
+    context_write_valid_o = 1'b1;
+  endtask
   task automatic open_list_of(input logic [31:0] srq);
     found_list = 1'b0;
     for (int unsigned n = 0; n < Lists; n++) begin
@@ -159,14 +178,6 @@ module tag_match_cam #(
     hash = BucketBits'(at);
     for (int unsigned n = 0; n < 64; n += BucketBits) hash = hash ^ BucketBits'(tag >> n);
     bucket = {1'b0, hash};
-  endtask
-  task automatic leave(input logic [PacketBits-1:0] p);
-    leaves = 1'b1;
-    leaving = p;
-  endtask
-  task automatic keep();
-    context_write_valid_o = 1'b1;
-    context_write = {packet.line, packet.tag_verdict, packet.tag_context, packet.tag};
   endtask
   task automatic enter();
     enters = 1'b1;
@@ -245,24 +256,21 @@ module tag_match_cam #(
         row_d = bucket;
         list_d = at;
         found_d = 1'b0;
-        get_held_from();
-        before_d = held_from;
+        before_d = l.unexpected == l.acknowledged ? '1 : l.phase_began;
       end else begin
         miss(packet.tmh_opcode);
-        keep();
       end
     end else if (found_list) begin
       if (packet.role == rxnic_link_pkg::PacketRoleTruncated ||
           (packet.role == rxnic_link_pkg::PacketRoleReceived && rxnic_pkg::is_send(packet.opcode))) begin
-        message = context_i;
-        label_end();
+        label_kind = tag_match_pkg::MessageEnd;
       end else if (packet.rendezvous) begin
-        label_own();
+        label_kind = tag_match_pkg::MessageOwn;
       end
     end else if (begins) begin
-      forget_rvh();
+      label_kind = tag_match_pkg::MessageForgotten;
     end
-    if (state_d == Idle) leave(packet);
+    leaves = state_d == Idle;
     if (found_list) close_list();
   endtask
 
@@ -292,18 +300,17 @@ module tag_match_cam #(
       handle = entry.handle[HandleBits-1:0];
       put_place(tag_match_pkg::PlaceConsumed);
       new_where = WhereBits'(undo_next_q);
-      match(entry.handle, entry.buffer);
+      label_kind = tag_match_pkg::MessageMatch;
+      context_write_valid_o = 1'b1;
     end else begin
       miss(packet.tmh_opcode);
     end
-    keep();
-    leave(packet);
+    leaves = 1'b1;
     close_list();
     state_d = Idle;
   endtask
 
   task automatic take_operation();
-    logic ok;
     operations_ready_o = 1'b1;
     open_list_of(operation.srq);
     if (found_list) begin
@@ -325,8 +332,8 @@ module tag_match_cam #(
         put_place(tag_match_pkg::PlaceFree);
       end
       if (operation.signaled || !ok) begin
-        complete_operation(ok);
-        leave(result);
+        leaves = 1'b1;
+        completes_operation = 1'b1;
       end
       close_list();
     end
@@ -345,24 +352,20 @@ module tag_match_cam #(
     l = '0;
     at = '0;
     packet = packet_q;
-    result = '0;
-    message = '0;
+    label_kind = tag_match_pkg::MessageAsItIs;
+    label_opcode = '0;
     operation = operations_i;
     posted = operation.entry;
     entry = '0;
     compared = '0;
-    held_from = '0;
-    unacknowledged = '0;
     row_of_places = '0;
     place = '0;
     where = '0;
     bucket = '0;
-    {enters, consumes, places, clears, no_room, leaves, found_list, begins} = '0;
+    {enters, consumes, places, clears, no_room, leaves, found_list, begins, ok, completes_operation} = '0;
     slot = '0;
     handle = '0;
-    leaving = '0;
     new_where = '0;
-    context_write = '0;
     {lists_ready_o, returned_ready_o, in_ready_o, operations_ready_o} = '0;
     {list_done_valid_o, context_write_valid_o} = '0;
     list_done_o = '0;
@@ -391,7 +394,7 @@ module tag_match_cam #(
 
   assign out_valid_o = out_valid_q;
   assign out_o = out_q;
-  assign context_write_o = context_write;
+  assign context_write_o = {labelled.line, labelled.tag_verdict, labelled.tag_context, labelled.tag};
   assign quiescent_o = state_q == Idle && !out_valid_q;
   assign {dma_valid_o, bursts_valid_o, written_valid_o} = '0;
   assign dma_done_ready_o = 1'b1;
@@ -423,7 +426,7 @@ module tag_match_cam #(
     best_q <= best_d;
     before_q <= before_d;
     packet_q <= packet;
-    if (leaves) out_q <= leaving;
+    if (leaves) out_q <= completes_operation ? result : labelled;
     if (enters) begin
       entries_q[slot] <= entry;
       entry_lists_q[slot] <= at;

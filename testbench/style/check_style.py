@@ -187,7 +187,7 @@ def check_blocks(tree):
             if LIB_TEST not in tree.files or f" {stem} #(" not in tree.text(LIB_TEST):
                 yield f"{name}: {LIB_TEST} does not try it"
             continue
-        if block not in stems and any(re.search(rf"^ *{stem} #\(", tree.text(other), re.M)
+        if block not in stems and any(re.search(rf"^ *{stem} (#\(|\w+ \()", tree.text(other), re.M)
                                       for other in tree.named(".sv", ".svh", under="rtl/") if other != name):
             continue  # a part of a block, or of such a part
         if block not in stems:
