@@ -16,6 +16,7 @@
 #include "model/engine/sorted_line.h"
 #include "model/nic/nic_shared.h"
 #include "model/types/syndrome.h"
+#include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -1102,15 +1103,11 @@ TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
 
-class UnmappedMemory final : public HostMemory {
- public:
-  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
-};
-
 TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   Bench bench;
-  Fixture fixture(bench, {}, 10, 8, {}, &bench.keep<UnmappedMemory>());
+  auto& memory = bench.keep<FaultyMemory>();
+  memory.unmap_all();
+  Fixture fixture(bench, {}, 10, 8, {}, &memory);
   auto& refusals = bench.sink(fixture.dut.refusals);
   auto& failures = bench.sink(fixture.dut.failures);
   fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 3));
@@ -1151,16 +1148,12 @@ TEST(AckGenerator, AReadOfMemoryThatIsGoneHasNoResponse) {  // R7
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
 
-class GoneMemory final : public HostMemory {
- public:
-  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
-  bool gone(BusAddress) const override { return true; }
-};
-
 TEST(AckGenerator, AnAtomicOnMemoryThatIsGoneHasNoResponse) {  // R7
   Bench bench;
-  Fixture fixture(bench, {}, 10, 8, {}, &bench.keep<GoneMemory>());
+  auto& memory = bench.keep<FaultyMemory>();
+  memory.unmap_all();
+  memory.is_gone = memory.is_unmapped;
+  Fixture fixture(bench, {}, 10, 8, {}, &memory);
   auto& failures = bench.sink(fixture.dut.failures);
   AckRequest again = fixture.request(fixture.qp, kFetchAdd, 3);
   again.outcome = Outcome::kReplay;

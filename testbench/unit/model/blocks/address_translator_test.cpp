@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/types/descriptor_text.h"
+#include "testbench/unit/faulty_memory.h"
 
 namespace rxnic::address_translator_test {
 namespace {
@@ -393,20 +394,10 @@ TEST(AddressTranslator, APacketBehindAFailedLastSegmentIsWhole) {  // R4
 }
 
 TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
-  class NoMtt final : public HostMemory {
-   public:
-    explicit NoMtt(HostMemory& below) : below_(below) {}
-    bool read(BusAddress from, std::span<std::uint8_t> to) override {
-      return from < icm::kMtt && below_.read(from, to);
-    }
-    bool write(BusAddress to, std::span<const std::uint8_t> from) override { return below_.write(to, from); }
-
-   private:
-    HostMemory& below_;
-  };
   Bench bench;
   auto& host = bench.keep<LocalMemory>();
-  NoMtt no_mtt(host);
+  FaultyMemory no_mtt(host);
+  no_mtt.is_unmapped = [](BusAddress at) { return at >= icm::kMtt; };
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
   auto& dut = bench.add<AddressTranslator>("dut", small(), shared.packets);
   auto& in = bench.source(dut.in);

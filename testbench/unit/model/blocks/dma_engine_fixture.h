@@ -9,6 +9,7 @@
 
 #include "model/blocks/dma_engine.h"
 #include "model/nic/nic_shared.h"
+#include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -33,36 +34,6 @@ inline DmaEngineParams byte_a_cycle() {
   p.write_latency_ps = 50'000;
   return p;
 }
-
-class UnmappedMemory final : public HostMemory {
- public:
-  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
-};
-
-// Memory that is not mapped at one address, and records its reads and writes with their cycles.
-class PickyMemory final : public HostMemory {
- public:
-  struct Access {
-    BusAddress at;
-    std::size_t bytes;
-    bool operator==(const Access&) const = default;
-  };
-  bool read(BusAddress from, std::span<std::uint8_t> to) override {
-    if (from == refused) return false;
-    reads.push_back({from, to.size()});
-    return true;
-  }
-  bool write(BusAddress to, std::span<const std::uint8_t> from) override {
-    if (to == refused) return false;
-    writes.push_back({to, from.size()});
-    return true;
-  }
-  bool gone(BusAddress from) const override { return from == refused && ended; }
-  BusAddress refused{};
-  bool ended = false;  // of the program that has it
-  std::vector<Access> writes, reads;
-};
 
 // An engine with all its ports connected.
 struct Fixture {

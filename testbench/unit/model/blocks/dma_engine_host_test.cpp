@@ -142,7 +142,8 @@ TEST(DmaEngineHost, AWqeTakesThePlaceOfTheDoorbellThatItCameWith) {  // R10
 
 TEST(DmaEngineHost, AReadWithoutABufferTakesItsTime) {
   Bench bench;
-  UnmappedMemory unmapped;
+  FaultyMemory unmapped;
+  unmapped.unmap_all();
   Fixture fixture(bench, byte_a_cycle(), 1000, &unmapped);
   DmaRequest read = fixture.read(5, 64);
   read.data = nullptr;

@@ -9,34 +9,18 @@
 namespace rxnic::dma_engine_late_test {
 namespace {
 
-// Memory that carries out late reads when they are settled, and not at one address.
-class LateMemory final : public HostMemory {
- public:
-  bool read(BusAddress from, std::span<std::uint8_t> to) override {
-    std::fill(to.begin(), to.end(), static_cast<std::uint8_t>(raw(from) >> 16));
-    return from != refused;
+// Late reads are carried out when they are settled; the bytes from n << 16 on are n.
+void prepare(FaultyMemory& memory) {
+  for (std::uint8_t n = 1; n <= 4; ++n) {
+    memory.write(BusAddress{std::uint64_t{n} << 16}, std::vector<std::uint8_t>(0x10000, n));
   }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
-  void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override { late.push_back({from, to, &ok}); }
-  bool gone(BusAddress from) const override { return from == ended; }
-  void settle() override {
-    together.push_back(late.size());
-    for (const Late& l : late) *l.ok = read(l.from, l.to);
-    late.clear();
-  }
-  struct Late {
-    BusAddress from;
-    std::span<std::uint8_t> to;
-    bool* ok;
-  };
-  BusAddress refused{}, ended{};
-  std::vector<Late> late;
-  std::vector<std::size_t> together;  // how many were settled, by call
-};
+  memory.reads_together = true;
+}
 
 TEST(DmaEngineLate, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8
-  LateMemory memory;
-  memory.refused = BusAddress{0x20000};
+  FaultyMemory memory;
+  prepare(memory);
+  memory.unmap(BusAddress{0x20000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   const auto two = fixture.response({4, 8}, 0x10000), refused = fixture.response({4}, 0x20000),
@@ -56,8 +40,10 @@ TEST(DmaEngineLate, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R
 }
 
 TEST(DmaEngineLate, OfAProgramThatHasEndedAreGone) {  // R8
-  LateMemory memory;
-  memory.refused = memory.ended = BusAddress{0x20000};
+  FaultyMemory memory;
+  prepare(memory);
+  memory.unmap(BusAddress{0x20000});
+  memory.is_gone = memory.is_unmapped;
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   fixture.gather_response(Cycle{9}, fixture.response({4, 8}, 0x10000));
@@ -80,8 +66,9 @@ TEST(DmaEngineLate, OfAProgramThatHasEndedAreGone) {  // R8
 }
 
 TEST(DmaEngineLate, ReadsOfClientsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8
-  LateMemory memory;
-  memory.refused = BusAddress{0x20000};
+  FaultyMemory memory;
+  prepare(memory);
+  memory.unmap(BusAddress{0x20000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   const auto read = [&](std::size_t client, Cycle when, std::uint32_t at, std::uint32_t bytes) {
@@ -105,7 +92,8 @@ TEST(DmaEngineLate, ReadsOfClientsAreReadTogetherBeforeTheFirstIsComplete) {  //
 }
 
 TEST(DmaEngineLate, AFenceFollowsTheReadsOfItsClient) {  // R12
-  LateMemory memory;
+  FaultyMemory memory;
+  prepare(memory);
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& fences = bench.source(fixture.dut.fences);

@@ -72,10 +72,10 @@ TEST(DmaEngine, PayloadBytesAreInMemory) {  // R2
 }
 
 TEST(DmaEngine, ARequestTouchesMemoryAllAtOnce) {  // R2
-  PickyMemory memory;
+  FaultyMemory memory;
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
-  using Access = PickyMemory::Access;
+  using Access = FaultyMemory::Access;
   const auto written = [&](std::vector<Access> expected) { return memory.writes == expected; };
   fixture.write_packet(Cycle{9}, fixture.packet({1024, 8}));  // taken in 10, its TLPs take 280 cycles each
   fixture.requests[kCqeClient]->push(Cycle{19}, fixture.write(0, 512, 0x50000));  // its turn is in 290
@@ -163,8 +163,8 @@ TEST(DmaEngine, PacketsKeepTheirOrder) {  // R3
 }
 
 TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
-  PickyMemory memory;
-  memory.refused = BusAddress{0x10000};
+  FaultyMemory memory;
+  memory.unmap(BusAddress{0x10000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& refusals = bench.sink(fixture.dut.refusals);
@@ -176,7 +176,7 @@ TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
   fixture.write_packet(Cycle{0}, later);
   bench.run();
   EXPECT_EQ(fixture.dut.counters().writes, 3u);
-  EXPECT_EQ(memory.writes, (std::vector<PickyMemory::Access>{{BusAddress{0x30000}, 8}, {BusAddress{0x40000}, 8}}));
+  EXPECT_EQ(memory.writes, (std::vector<FaultyMemory::Access>{{BusAddress{0x30000}, 8}, {BusAddress{0x40000}, 8}}));
   ASSERT_EQ(fixture.payload_done.size(), 4u);
   const CompletionRequest& failed = fixture.payload_done.value(0);
   EXPECT_EQ(failed.drop_reason, DropReason::kHostMemory);
@@ -193,8 +193,8 @@ TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
 }
 
 TEST(DmaEngine, APacketEndsWithTheSegmentThatFails) {  // R8
-  PickyMemory memory;
-  memory.refused = BusAddress{0x12000};
+  FaultyMemory memory;
+  memory.unmap(BusAddress{0x12000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   fixture.write_packet(Cycle{9}, fixture.packet({64, 257, 8, 8}));
@@ -207,15 +207,15 @@ TEST(DmaEngine, APacketEndsWithTheSegmentThatFails) {  // R8
   EXPECT_EQ(fixture.payload_done.value(1).drop_reason, DropReason::kNone);
   EXPECT_EQ(fixture.payload_done.cycle(1), Cycle{10 + 88 + 257 + 48 + 2 + 40})
       << "two segments were dropped, one a cycle";
-  EXPECT_EQ(memory.writes, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 64}, {BusAddress{0x30000}, 16}}));
+  EXPECT_EQ(memory.writes, (std::vector<FaultyMemory::Access>{{BusAddress{0x10000}, 64}, {BusAddress{0x30000}, 16}}));
   EXPECT_EQ(fixture.dut.counters().writes, 3u);
   EXPECT_EQ(fixture.dut.counters().failed, 1u);
   EXPECT_EQ(fixture.dut.counters().packets_written, 2u);
 }
 
 TEST(DmaEngine, AnAnswerThatFailsHereEndsWhatIsBehindIt) {  // R8, core/responder/refusal.h R5
-  PickyMemory memory;
-  memory.refused = BusAddress{0x10000};
+  FaultyMemory memory;
+  memory.unmap(BusAddress{0x10000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& refusals = bench.sink(fixture.dut.refusals);
@@ -726,7 +726,7 @@ TEST(DmaEngine, GatherBringsAllSegments) {  // R5, R9
 }
 
 TEST(DmaEngine, WhatTheRegionDoesNotAllowIsNotRead) {  // R8
-  PickyMemory memory;
+  FaultyMemory memory;
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto first = fixture.response({4, 8, 16}, 0x10000), whole = fixture.response({32}, 0x20000);
@@ -740,14 +740,14 @@ TEST(DmaEngine, WhatTheRegionDoesNotAllowIsNotRead) {  // R8
   EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteAccess);
   EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteAccess);
   EXPECT_EQ(fixture.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
-  EXPECT_EQ(memory.reads, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 32}}));
+  EXPECT_EQ(memory.reads, (std::vector<FaultyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 32}}));
   EXPECT_EQ(fixture.dut.counters().failed, 0u) << "no memory failed";
   EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
 }
 
 TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
-  PickyMemory memory;
-  memory.refused = BusAddress{0x12000};
+  FaultyMemory memory;
+  memory.unmap(BusAddress{0x12000});
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto response = fixture.response({4, 8, 16, 4});
@@ -760,16 +760,16 @@ TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
   EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteOperation);
   EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteOperation);
   EXPECT_EQ(fixture.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
-  EXPECT_EQ(memory.reads, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 8}}));
+  EXPECT_EQ(memory.reads, (std::vector<FaultyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 8}}));
   EXPECT_EQ(fixture.dut.counters().failed, 2u);
   EXPECT_EQ(fixture.dut.counters().tlps_up, 4u);
 }
 
 TEST(DmaEngine, WhatItsProgramHasTakenAlongIsGone) {  // R8
   for (const bool ended : {false, true}) {
-    PickyMemory memory;
-    memory.refused = BusAddress{0x12000};
-    memory.ended = ended;
+    FaultyMemory memory;
+    memory.unmap(BusAddress{0x12000});
+    memory.is_gone = [ended](BusAddress at) { return ended && at == BusAddress{0x12000}; };
     Bench bench;
     Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
     fixture.gather_response(Cycle{9}, fixture.response({4, 8, 16, 4}));
@@ -811,7 +811,8 @@ TEST(DmaEngine, GatheredDataGoesWhereItsSegmentsSay) {  // R2
 }
 
 TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
-  UnmappedMemory nothing;
+  FaultyMemory nothing;
+  nothing.unmap_all();
   Bench bench;
   Fixture fixture(bench, byte_a_cycle(), 1000, &nothing);
   fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(1, 4));
@@ -835,11 +836,11 @@ TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
 
 TEST(DmaEngine, APacketsSegmentsAreWrittenInTheirOrder) {  // R2, R8
   for (const bool refuses : {false, true}) {
-    PickyMemory memory;
+    FaultyMemory memory;
     Bench bench;
     Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
     const auto one = fixture.packet({4}), three = fixture.packet({4, 8, 4}, 0x20000);
-    if (refuses) memory.refused = three[1].address;
+    if (refuses) memory.unmap(three[1].address);
     fixture.write_packet(Cycle{0}, one);
     fixture.write_packet(Cycle{0}, three);
     bench.run();

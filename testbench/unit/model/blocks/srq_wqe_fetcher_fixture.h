@@ -10,19 +10,13 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
 #include "model/nic/nic_shared.h"
+#include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_test {
 
 // With the two links, one read follows another after 550 cycles of 1 ns (NUMBERS.md, SRQ against RQ).
 inline constexpr std::uint64_t kReadLatency = 548;
-
-// An address that is not mapped.
-class NoMemory final : public HostMemory {
- public:
-  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
-};
 
 // The driver's side of one queue.
 struct Queue {

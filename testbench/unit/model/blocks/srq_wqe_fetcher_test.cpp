@@ -422,7 +422,8 @@ TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
 }
 
 TEST(SrqWqeFetcher, AWqeThatCannotBeReadIsBad) {  // R5
-  NoMemory nothing;
+  FaultyMemory nothing;
+  nothing.unmap_all();
   Bench bench;
   Fixture fixture(bench, defaults(), &nothing);
   Queue q = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 16);

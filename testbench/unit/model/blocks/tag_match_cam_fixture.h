@@ -8,6 +8,7 @@
 #include "model/core/responder/responder.h"
 #include "model/core/tag_matching/tag_headers.h"
 #include "model/nic/nic_shared.h"
+#include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_test {
@@ -29,22 +30,11 @@ inline TagMatchCamParams defaults() {
   return p;
 }
 
-// Host memory that can be taken away.
-class BreakableMemory final : public HostMemory {
- public:
-  bool read(BusAddress from, std::span<std::uint8_t> to) override { return !broken && memory_.read(from, to); }
-  bool write(BusAddress to, std::span<const std::uint8_t> from) override { return memory_.write(to, from); }
-  bool broken = false;
-
- private:
-  LocalMemory memory_;
-};
-
 struct Fixture {
   explicit Fixture(Bench& b, const TagMatchCamParams& params = defaults())
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        host(b.keep<BreakableMemory>()),
+        host(b.keep<FaultyMemory>()),
         dut(b.add<TagMatchCam>("dut", params, shared.contexts, shared.packets)),
         in(b.source(dut.in)),
         operations(b.source(dut.operations)),
@@ -130,7 +120,7 @@ struct Fixture {
 
   Bench& bench;
   NicShared& shared;
-  BreakableMemory& host;
+  FaultyMemory& host;
   TagMatchCam& dut;
   Source<WqeRequest>& in;
   Source<TagOperation>& operations;

@@ -58,7 +58,7 @@ TEST(TagMatchCamOverflow, AFailedReadIsAnError) {  // R9
   Fixture fixture(bench, params);
   for (std::uint32_t i = 0; i < 10; ++i) fixture.add(Cycle{1}, i, 100 + i);
   fixture.send(Cycle{99}, 999);
-  bench.at(Cycle{500}, [&](Cycle) { fixture.host.broken = true; });
+  bench.at(Cycle{500}, [&](Cycle) { fixture.host.unmap_all(); });
   fixture.send(Cycle{999}, 108);
   fixture.send(Cycle{1999}, 103);
   fixture.send(Cycle{2999}, 109);
