@@ -191,7 +191,7 @@ module cqe_contexts #(
     end
   end
 
-  // Looks of the askers. Of a cycle's looks one starts a read.
+  // Looks of the askers. One of a cycle's looks starts a read.
   logic [AgeBits-1:0] way_2, way_5, way_6, way_7;
   logic may_1, may_2, may_5, fetches_2, fetches_5;
   logic back_1, back_2, back_5, back_6, back_7;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QPs of cqe_generator that fail (R6, R7, R17): what is written of their contexts, requests to flush, and notices to
-// the requester: by a failure (3), which may leave at once, or by a packet (6).
+// the requester. A failure (3) makes them, which may leave at once, or a packet (6).
 module cqe_failures #(
   parameter int unsigned ContextLines = 1
 ) (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of cqe_generator: the first that waits, or the one at the input, is taken (6), or waits for the context of
-// its CQ; then one behind it is looked at (7), so that its context is read meanwhile (R2, R11, R12, R13).
+// Packets of cqe_generator. The first that waits, or the packet at the input, is taken (6), or waits for the context of
+// its CQ. Then the packet behind it is looked at (7), so that the context of that one is read meanwhile (R2, R11, R12,
+// R13).
 module cqe_packets #(
   parameter int unsigned CyclesPerCqe = 1,
   parameter int unsigned QueueDepth   = 2,

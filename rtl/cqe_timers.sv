@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of moderated events of cqe_generator (R14): numbers of CQs, each with the cycle in which it is looked at.
-// The steps of a cycle change it one after another: a command (1), a doorbell (2), a session that ends (4), an event
-// that is due (5), a packet, behind the session that it ends (6a), and behind its own CQE (6b).
+// The steps of a cycle change the table one after another. They are a command (1), a doorbell (2), a session that ends
+// (4), and an event that is due (5). A packet is two of them: behind the session that the packet ends (6a), and behind
+// the packet's own CQE (6b).
 module cqe_timers #(
   parameter int unsigned ModerationTimers = 1
 ) (

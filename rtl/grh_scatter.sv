@@ -3,8 +3,8 @@
 // model/core/memory/scatter_plan.h.
 //
 // A packet is taken in cycle n: its length is checked and the read of its first elements starts. Their looks are made
-// in cycle n + 1, when the elements have come, and the pieces enter the delay line, which they leave LatencyCycles - 1
-// cycles later at the earliest. Pieces that wait for room behind the engine stay in it.
+// in cycle n + 1, when the elements have come. The pieces enter the delay line then, and leave the line LatencyCycles -
+// 1 cycles later at the earliest. Pieces that wait for room behind the engine stay in it.
 module grh_scatter #(
   parameter int unsigned LatencyCycles = rxnic_params_pkg::GrhScatterLatencyCycles,
   parameter int unsigned SgesPerCycle  = rxnic_params_pkg::GrhScatterSgesPerCycle,
@@ -87,7 +87,7 @@ module grh_scatter #(
   cursor_t  resumed;         // the fill level that the WQE of the packet to be taken was left with
   refused_t refused_before;  // what is kept for its QP
 
-  // Of memories, what is written and read counts.
+  // What is written to memories and read from them counts.
   // verilator coverage_off
   logic [$bits(resumed)-1:0]        cursors_q [WqeSlots];
   logic [$bits(refused_before)-1:0] refused_q [ContextLines];

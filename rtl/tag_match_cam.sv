@@ -153,7 +153,7 @@ module tag_match_cam #(
   // job_entry_q then.
   logic [47:0]                          now_q, cam_free_q, cam_free_d, search_free_q, search_free_d;
   logic [Lists-1:0]                     list_used_q, list_used_d;
-  // Of memories, what is written and read counts; these are vectors for yosys.
+  // What is written to memories and read from them counts; these are vectors for yosys.
   // verilator coverage_off
   logic [Lists*ListVectorBits-1:0]      lists_q, lists_d;
   // verilator coverage_on

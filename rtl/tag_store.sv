@@ -6,8 +6,8 @@
 //   S2  While search_valid_i is set, the oldest entry of a list is asked for of those whose number is below
 //       search_before_i and for which (search_tag_i & mask) == tag. It stands at found_entry_o, or found_o is 0, in a
 //       cycle with search_ready_o. What is asked for may change before that. So with the youngest entry of a list.
-//   S3  An answer is of the entries that are there at the beginning of the cycle in which it stands: it sees what was
-//       changed in any cycle before, and nothing of its own.
+//   S3  An answer is of the entries that are there at the beginning of the cycle in which the answer stands. It sees
+//       what was changed in any cycle before, and nothing of its own cycle.
 //   S4  clear_i: all entries of a list go. delete_i: for each of two lanes the entry of this list and handle goes.
 //   S5  insert_i: an entry comes. There is room for it, if only that of one that goes in the same cycle. The numbers of
 //       a list's entries differ; one that came back has a smaller number than entries that are there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store of tags that compares all entries side by side, and knows for each two of them which is older: its path grows
+// A store of tags that compares all entries side by side, and knows for each two of them which is older. Its path grows
 // with the logarithm of Entries, its area with their square. Rules S1 to S6 are stated in tag_store.sv.
 module tag_store_age #(
   parameter int unsigned Entries           = rxnic_params_pkg::TagMatchCamEntries,

@@ -39,7 +39,7 @@ task automatic carry_out_command();
   command_replies_valid_o = command_done;
 endtask
 
-// Of a queue that is here, or of none. The message at hand on the QP's line is forgotten.
+// For a queue that is here, or for none. The message at hand on the QP's line is forgotten.
 task automatic change();
   command_done = 1'b1;
   if (commands_i.line != NoLine && command_context_i.wqe_slot != NoSlot) begin

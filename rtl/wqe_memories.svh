@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of srq_wqe_fetcher. A register is `..._q`, and `..._d` behind the step at hand. A memory has a place for what
-// each step writes, `..._w` with the address `..._at` and the word `..._as`; get_X() reads it with what was written in
-// the cycle, put_X() writes. Steps are numbered by what they do.
+// each step writes, `..._w` with the address `..._at` and the word `..._as`. get_X() reads the memory with what was
+// written in the cycle, put_X() writes it. Steps are numbered by what they do.
 localparam int unsigned Steps = 9;
 localparam int unsigned StepArrival = 0, StepCommand = 1, StepDoorbell = 2, StepRequest = 3, StepFlush = 4,
                         StepPacket = 5, StepAgain = 6, StepAccept = 7, StepRead = 8;

@@ -10,7 +10,7 @@ logic wants_wqe;             // the oldest packet waits for a WQE of `wanted`
 logic [31:0] wanted;
 rxnic_link_pkg::dma_request_t read_request;
 
-// Of the prefetch context at hand.
+// For the prefetch context at hand.
 task automatic start_read(input logic waited_for);
   logic [31:0] most, count;
   get_queue(x.owner);

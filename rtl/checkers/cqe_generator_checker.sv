@@ -48,7 +48,7 @@ module cqe_generator_checker #(
   input logic                                commands_valid_i,
   input logic                                commands_ready_o,
   input logic                                command_replies_ready_i,
-  // Of its state and its steps
+  // Its state and its steps
   input logic [31:0]                         write_count,
   input logic [31:0]                         event_count,
   input logic [31:0]                         pipe_count,

@@ -143,7 +143,7 @@ module grh_scatter_checker #(
   `RXNIC_ASSERT(r6_list_of_the_packet, lists_valid_o && take |-> lists_of_packet)
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o |-> out_valid_o == '0)
 
-  // Of a packet that is taken
+  // What is true of a packet that is taken
   logic sends, datagram, executed, writes, answers, responds, returns;
   assign executed = take && !refuse && role == rxnic_link_pkg::PacketRoleReceived &&
                     outcome == rxnic_link_pkg::OutcomeExecute;

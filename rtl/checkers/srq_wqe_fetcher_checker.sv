@@ -50,7 +50,7 @@ module srq_wqe_fetcher_checker #(
   input logic                              commands_valid_i,
   input logic                              commands_ready_o,
   input logic                              command_replies_ready_i,
-  // Of its state and its steps
+  // Its state and its steps
   input logic [31:0]                       pipe_count,
   input logic [31:0]                       bound_count,
   input logic [15:0]                       free_count_q,
@@ -103,7 +103,7 @@ module srq_wqe_fetcher_checker #(
   input logic                              exists,
   input logic                              reads_ahead,
   input logic                              run_found,
-  // Of what leaves and what is asked for
+  // What leaves and what is asked for
   input logic                              of_releases,
   input logic                              of_has_wqe,
   input logic                              of_last_wqe,

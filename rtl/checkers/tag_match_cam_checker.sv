@@ -47,7 +47,7 @@ module tag_match_cam_checker #(
   input logic                               kept,
   input logic                               undo_write,
   input logic                               enters,
-  // Of what stands at the ports
+  // What stands at the ports
   input rxnic_link_pkg::tag_verdict_e       verdict,
   input rxnic_link_pkg::tag_opcode_e        opcode,
   input logic                               unexpected_returns,

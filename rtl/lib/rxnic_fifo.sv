@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FIFO of Depth words.
 //
-//   R1  Words leave in the order in which they came. Of those that come in one cycle the word of lane 0 is the first.
+//   R1  Words leave in the order in which they came. When several come in one cycle the word of lane 0 is the first.
 //   R2  A word that comes in cycle n is shown from cycle n + 1 on: outputs depend on registers alone.
 //   R3  A place is free in the cycle in which its word goes: a full FIFO takes a word while another one goes. A word
 //       may also go in the cycle in which it comes: whoever hands it on at once pushes and pops it.
@@ -29,7 +29,7 @@ module rxnic_fifo #(
 
   logic [PlaceBits-1:0] first_q, next;  // the place of the first word, and of the next one that comes
   logic [CountBits-1:0] count_q;
-  // Of a memory, what is written and read counts.
+  // What is written to a memory and read from it counts.
   // verilator coverage_off
   logic [Bits-1:0]      words_q [Depth];
   // verilator coverage_on
