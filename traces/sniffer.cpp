@@ -49,6 +49,8 @@ bool CopyFinder::is_copy(const CapturedFrame& frame, const Headers& h) {  // (R1
 }
 
 void SnifferSurvey::add(const CapturedFrame& frame) {
+  if (frames_++ == 0) first_ps_ = frame.time_ps;
+  last_ps_ = frame.time_ps;
   Headers h;
   const bool whole = !frame.truncated || frame.filled_bytes != 0;
   Bytes bytes = frame.bytes;
@@ -188,6 +190,7 @@ SnifferEffects SnifferSurvey::finish() {
   const double skipped = steps_ == 0 ? 0 : static_cast<double>(skips_) / static_cast<double>(steps_);
   if (steps_ >= kFewestSteps && n >= 2.5 && skipped >= 1 - 1 / n - 0.1)
     found_.one_in = static_cast<std::uint32_t>(std::lround(n));
+  found_.no_times = frames_ > 1 && last_ps_ == first_ps_;
   return found_;
 }
 

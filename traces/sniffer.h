@@ -18,6 +18,7 @@
 //       is 1 - 1/n of the steps, less a tenth, of kFewestSteps steps or more. The number n is the PSNs for each packet,
 //       3 at least.
 //   R5  Memory is bounded: kMostFlows QPs, kMostMoves moves and new connections. Others stay as they are.
+//   R6  The capture has no times when all of its packets, two or more, have the same one.
 #pragma once
 
 #include <array>
@@ -54,6 +55,7 @@ struct SnifferEffects {
   std::vector<Move> moves;              // R2, by `first`
   std::vector<NewConnection> restarts;  // R3, by packet
   std::uint32_t one_in = 0;             // R4; 0: no sample
+  bool no_times = false;                // R6
   bool any_change() const { return !doubled.empty() || !moves.empty() || !restarts.empty(); }
 };
 
@@ -121,6 +123,7 @@ class SnifferSurvey {
   std::deque<Jump> jumps_;
   SnifferEffects found_;
   std::uint64_t steps_ = 0, skips_ = 0, span_ = 0;
+  std::uint64_t frames_ = 0, first_ps_ = 0, last_ps_ = 0;  // R6
 };
 
 // The capture without what the sniffer did to it. Copies are left out, packets that were early come behind those that

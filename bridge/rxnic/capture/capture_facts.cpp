@@ -136,6 +136,13 @@ void report_sniffer(const SnifferEffects& effects, const WireSource& source, Run
     s.sampled_psns = take_out(r.transport, "psn_gap_packets");
     warn(fmt::format("the capture looks like 1-in-{} sampling: the PSNs between its packets are no gaps", s.one_in));
   }
+  if (effects.no_times && s.clock_steps == 0) {
+    r.assumptions.push_back(
+        fmt::format("all {} packets have the same time: when they came is not known, they follow each other as fast as "
+                    "the link carries them",
+                    r.captured));
+    return;
+  }
   s.late_frames = source.late_frames();
   if (s.late_frames == 0) return;
   s.most_late_ns = static_cast<std::uint64_t>(source.most_late_ps() / 1000);

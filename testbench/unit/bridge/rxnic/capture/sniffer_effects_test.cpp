@@ -15,10 +15,11 @@ namespace {
 
 constexpr SceneQp kQp{};
 
-bool warns(const RunResult& r, const std::string& what) {
-  return std::any_of(r.warnings.begin(), r.warnings.end(),
-                     [&](const std::string& t) { return t.find(what) != std::string::npos; });
+bool says(const std::vector<std::string>& all, const std::string& what) {
+  return std::any_of(all.begin(), all.end(), [&](const std::string& t) { return t.find(what) != std::string::npos; });
 }
+bool warns(const RunResult& r, const std::string& what) { return says(r.warnings, what); }
+bool assumes(const RunResult& r, const std::string& what) { return says(r.assumptions, what); }
 
 // `n` requests and their ACKs, 10 us from one to the next.
 CaptureScene exchange(std::uint32_t n) {
@@ -239,10 +240,15 @@ TEST(SnifferEffects, AClockThatStepsBackIsNamed) {
 }
 
 // 2,000 packets at once: 10 Gb/s carry them in 250 us, 100 Gb/s in 25 us.
-TEST(SnifferEffects, TrafficThatTheLinkCannotCarryIsNamed) {
+CaptureScene burst() {
   CaptureScene scene;
   for (std::uint32_t psn = 0; psn < 2000; ++psn) scene.request(1000, kQp, psn, Operation::kWriteOnly, 64);
-  for (auto& f : scene.frames) f.time_ps = 1'000'000;
+  return scene;
+}
+
+TEST(SnifferEffects, TrafficThatTheLinkCannotCarryIsNamed) {
+  CaptureScene scene = burst();
+  scene.frames.back().time_ps += 1000;
   ReplayOptions slow;
   slow.overrides = {"nic.link_gbps=10"};
   const RunResult r = scene.replay(slow);
@@ -250,6 +256,30 @@ TEST(SnifferEffects, TrafficThatTheLinkCannotCarryIsNamed) {
   EXPECT_GT(r.sniffer.most_late_ns, 100'000u);
   EXPECT_TRUE(warns(r, "faster than the link of 10 Gb/s"));
   EXPECT_EQ(scene.replay().sniffer.late_frames, 0u);
+}
+
+TEST(SnifferEffects, PacketsThatAllHaveTheSameTimeHaveNone) {  // R6
+  CaptureScene scene = exchange(4);
+  for (auto& f : scene.frames) f.time_ps = 0;
+  const RunResult r = scene.replay();
+  EXPECT_TRUE(assumes(r, "all 8 packets have the same time"));
+  EXPECT_EQ(r.messages, 4u);
+  EXPECT_EQ(r.answers.equal, 4u);
+  scene.frames.back().time_ps = 1000;
+  EXPECT_FALSE(assumes(scene.replay(), "the same time"));
+
+  CaptureScene one;
+  one.request(0, kQp, 0);
+  EXPECT_FALSE(assumes(one.replay(), "the same time")) << "nothing to tell one packet's time from";
+}
+
+TEST(SnifferEffects, PacketsWithoutTimesAreNotLate) {  // R6
+  ReplayOptions slow;
+  slow.overrides = {"nic.link_gbps=10"};
+  const RunResult r = burst().replay(slow);
+  EXPECT_TRUE(assumes(r, "all 2000 packets have the same time"));
+  EXPECT_EQ(r.sniffer.late_frames, 0u);
+  EXPECT_FALSE(warns(r, "faster than the link"));
 }
 
 }  // namespace
