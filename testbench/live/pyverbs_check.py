@@ -66,6 +66,7 @@ def results(text):
 def module(name):
     def check(bench):
         tests = unpack(bench.folder)
+        users = []
         for user, uid in live.users().items():
             # Some tests make the program wait for 10 s at most before they fail by themselves. Their children end by
             # _exit() with the device open, which is a death to `run` (--grace).
@@ -73,6 +74,10 @@ def module(name):
                                                  f"tests.{name}", arguments=["--network", NETWORK, "--grace", "off"])
             code = program.wait()
             text = program.text()
+            if code == 1 and "--network own: the kernel refuses" in text:
+                print(f"{name} is left out as {user}: {text.strip()}")
+                continue
+            users.append(user)
             found = results(text)
             if NETWORK == "host":
                 bench.expect(found, f"{name}: nothing ran: {text}")
@@ -98,6 +103,8 @@ def module(name):
                     passed += result == "ok"
             bench.expect(passed + for_root > 0, f"{name}: nothing passed: {text}")
             print(f"{name}: {passed} of {len(found)} passed")
+        if not users:
+            raise e2e.Skip(text.strip())
 
     check.__doc__ = f"tests.{name}"
     return check
