@@ -4,7 +4,9 @@
 //   R1  NumberPool hands out numbers in turn, from the beginning of its range up to the window's end: so many numbers
 //       as kLeastWindow, or twice those in use. A freed number is used again only after all the others of the window.
 //       So what is kept by number (contexts in host memory) stays in proportion to what is in use.
-//   R2  RangePool hands out the lowest range that is free and long enough; adjacent free ranges are merged.
+//   R2  RangePool hands out the lowest range that is free and long enough; of kLargeBytes or more, the highest. So small
+//       ranges that stay do not move large ones elsewhere, and what was touched once is used again. Adjacent free
+//       ranges are merged.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +41,10 @@ class NumberPool {
 
 class RangePool {
  public:
+  static constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;
   explicit RangePool(std::uint64_t bytes) { free_[0] = bytes; }
   std::optional<std::uint64_t> take(std::uint64_t bytes) {
+    if (bytes >= kLargeBytes) return take_highest(bytes);
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second < bytes) continue;
       const auto [at, length] = *it;
@@ -67,6 +71,17 @@ class RangePool {
   }
 
  private:
+  std::optional<std::uint64_t> take_highest(std::uint64_t bytes) {
+    for (auto it = free_.end(); it != free_.begin();) {
+      --it;
+      if (it->second < bytes) continue;
+      const std::uint64_t at = it->first + (it->second -= bytes);
+      if (it->second == 0) free_.erase(it);
+      return at;
+    }
+    return std::nullopt;
+  }
+
   std::map<std::uint64_t, std::uint64_t> free_;  // by start: bytes
 };
 

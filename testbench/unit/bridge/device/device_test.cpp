@@ -457,6 +457,23 @@ TEST_F(DeviceTest, FreeRangesAreJoined) {
   EXPECT_EQ(pool.take(100), 0u);
 }
 
+TEST_F(DeviceTest, ALargeRangeIsWhereThatBeforeWasThoughSmallOnesStay) {
+  constexpr std::uint64_t kLarge = RangePool::kLargeBytes;
+  RangePool pool(4 * kLarge);
+  const auto large = pool.take(kLarge);
+  EXPECT_EQ(large, 3 * kLarge);
+  EXPECT_EQ(pool.take(8), 0u);
+  pool.give_back(*large, kLarge);
+  EXPECT_EQ(pool.take(kLarge - 8), 8u) << "not large";
+  EXPECT_EQ(pool.take(kLarge), large);
+  EXPECT_FALSE(pool.take(3 * kLarge));
+  EXPECT_EQ(pool.take(2 * kLarge), kLarge);
+  EXPECT_FALSE(pool.take(1));
+  pool.give_back(*large, kLarge);
+  pool.give_back(0, 8);
+  EXPECT_EQ(pool.take(8), 0u);
+}
+
 TEST_F(DeviceTest, ReregistrationChangesWhatIsAsked) {
   const auto address = a.local(8192);
   const auto key = a.create_mr(pd, address, 4096, kLocalWrite);
