@@ -235,8 +235,8 @@ def programs(bench):
     for nics, also, expected in [(1, (), [of_cable, of_rate, of_host]), (2, (), [of_rate, of_host]),
                                  (2, ("fabric.ecn_threshold_bytes=1",), [of_host])]:
         options = [part for setting in (*settings, *also) for part in ("--set", setting)]
-        done = bench.rxnic("run", "--record", "--nics", nics, "--out", "out", *options, "--", bench.options.program,
-                           "clock")
+        done = bench.rxnic("run", "--record", "--no-device-files", "--nics", nics, "--out", "out", *options, "--",
+                           bench.options.program, "clock")
         report = json.loads((bench.folder / "out" / "report.json").read_text(encoding="utf-8"))
         bench.expect_equal(report["warnings"], expected, f"{nics} NICs, {also}: warnings")
         for text in expected:
