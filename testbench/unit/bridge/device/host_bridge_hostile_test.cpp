@@ -316,9 +316,9 @@ TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
     hostile.ring_send(mine[k]);
   }
   lab.run(1000);
-  lab.own_memory.spaces[hostile.id] = std::make_unique<TestPrograms::Space>();
-  lab.own_memory.spaces[hostile.id]->heap.clear();
-  lab.own_memory.spaces[hostile.id]->local.clear();
+  TestPrograms::Space& space = *lab.own_memory.spaces[hostile.id];
+  space.heap.clear();
+  space.local.clear();
   lab.run(20'000);
   expect_honest_unharmed();
   expect_clean_end();
