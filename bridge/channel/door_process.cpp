@@ -177,6 +177,8 @@ void reap(State& state) {
 
 void keep_door(int socket) {
   prctl(PR_SET_NAME, Doorkeeper::kName);
+  const char named = 1;
+  (void)!send(socket, &named, sizeof named, MSG_NOSIGNAL);
   dup2(socket, kSocket);
   close_range(kSocket + 1, ~0U, 0);
   int nowhere[2];  // 1 and 2 (R6)
