@@ -36,7 +36,8 @@ std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& pa
   return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params)) : nullptr;
 }
 
-NicBlocks NicRtl::blocks(NicBlocks of) {
+NicBlocks NicRtl::blocks() {
+  NicBlocks of;
   for (const RtlChoice& choice : request_.rtl) {
     if (choice.block == "srq_wqe_fetcher") {
       put(of.srq_wqe_fetcher, choice);
@@ -48,6 +49,7 @@ NicBlocks NicRtl::blocks(NicBlocks of) {
       put(of.cqe_generator, choice);
     } else {
       twin_of(choice);  // says which blocks have RTL
+      throw std::invalid_argument(fmt::format("{}: found RTL; expected a place for it in a NIC", choice.block));
     }
   }
   return of;

@@ -38,7 +38,7 @@ class NicRtl {
 
   // The blocks of a NIC, with RTL in the place of those for which it is asked. A maker throws std::invalid_argument:
   // there is no such RTL.
-  NicBlocks blocks(NicBlocks of = {});
+  NicBlocks blocks();
   // Before the simulation starts: adds the RTL that runs beside the NIC's blocks. Throws likewise.
   void add(Nic& nic, Engine& engine);
   // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
