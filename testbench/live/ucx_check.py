@@ -17,13 +17,16 @@ TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_am_lat", "ucp_am_bw", "stream
 ITERATIONS = 200
 BYTES = 2000
 ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+# UCX's UD gives a peer up that has not answered for 30 s by the clock: a machine may be held for longer than that.
+PATIENT = {"UCX_UD_VERBS_TIMEOUT": "600s"}
 
 
 def environment(fabric, transport, nic):
     """How a program under `serve` sees the files of its NICs, and UCX's choice of one."""
     library = live.reachable(fabric.bench.options.verbs.parent / "librxnic_device_files.so", fabric)
     return {"LD_PRELOAD": str(library), "RXNIC_DEVICE_FILES": str(fabric.folder / "out" / "device_files"),
-            "UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": f"rxnic{nic}:1", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+            "UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": f"rxnic{nic}:1", "UCX_WARN_UNUSED_ENV_VARS": "n",
+            **PATIENT}
 
 
 def size(test):
