@@ -35,10 +35,10 @@ void CaptureCensus::tunnel(const Tunnel& t) {
 
 void CaptureCensus::other(const CapturedFrame& frame, IcrcCheck check) {
   if (frame.link != LinkLayer::kEthernet || pause(frame)) return;
-  const std::optional<OtherPort> found = looks_like_roce(frame.bytes, check);
+  const std::optional<OtherUdpPort> found = looks_like_roce(frame.bytes, check);
   if (!found) return;
-  CountedPort& port = entry_of(ports_, CountedPort{.port = found->port},
-                               [&found](const CountedPort& c) { return c.port == found->port; });
+  CountedUdpPort& port = entry_of(ports_, CountedUdpPort{.port = found->port},
+                                  [&found](const CountedUdpPort& c) { return c.port == found->port; });
   ++port.packets;
   port.icrc_right += found->icrc_right;
 }

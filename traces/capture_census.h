@@ -4,7 +4,7 @@
 //   R1  RDMA by its link, EtherType or UDP port is unreadable when parse() refuses it, when the capture cut it, or when
 //       it has a wrong checksum. It is counted by the reason for which the model drops it. With each reason the numbers
 //       of the first packets are kept, and with an opcode that is not known the opcodes.
-//   R2  Tunnels, by kind and addresses. Other UDP ports with what looks like RoCEv2 (other_ports.h).
+//   R2  Tunnels, by kind and addresses. Other UDP ports with what looks like RoCEv2 (other_udp_ports.h).
 //   R3  Pause frames (IEEE 802.3, 31B and 31D): of a priority (PFC), or of the link. One pauses for its quanta of 512
 //       bit times from its capture on, unless a later one for the same priority of the same sender says something else.
 //       The time is that of all senders, up to the last frame of the capture.
@@ -34,7 +34,7 @@ struct CountedTunnel {
   std::uint64_t packets = 0;
 };
 
-struct CountedPort {
+struct CountedUdpPort {
   std::uint16_t port = 0;
   std::uint64_t packets = 0;
   std::uint64_t icrc_right = 0;
@@ -63,7 +63,7 @@ class CaptureCensus {
 
   const Unreadable& unreadable(DropReason reason) const { return unreadable_[static_cast<std::size_t>(reason)]; }
   const std::vector<CountedTunnel>& tunnels() const { return tunnels_; }
-  const std::vector<CountedPort>& ports() const { return ports_; }
+  const std::vector<CountedUdpPort>& ports() const { return ports_; }
   Pauses pauses() const;
 
  private:
@@ -82,7 +82,7 @@ class CaptureCensus {
   std::uint64_t now_ps_ = 0;
   std::array<Unreadable, static_cast<std::size_t>(DropReason::kCount)> unreadable_{};
   std::vector<CountedTunnel> tunnels_;
-  std::vector<CountedPort> ports_;
+  std::vector<CountedUdpPort> ports_;
   std::vector<Sender> senders_;
   Pauses pauses_{};  // without what still runs
 };

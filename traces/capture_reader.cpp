@@ -39,7 +39,7 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 void CaptureReader::open() {
   pcap_.reset();
   records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = 0;
-  cut_by_mirror_ = on_other_ports_ = icrcs_made_right_ = 0;
+  cut_by_mirror_ = on_other_udp_ports_ = icrcs_made_right_ = 0;
   last_time_ps_ = behind_ps_ = behind_before_ps_ = 0;
   just_stepped_ = false;
   first_ = {};

@@ -26,7 +26,7 @@
 //   R7  A frame that is not RDMA as it stands, but carries one that is in tunnels (tunnels.h), at most kMostTunnels in
 //       each other, becomes that one; `tunnel` is the outermost. So does one that carries what looks like RoCEv2 on
 //       another port. A packet without an Ethernet header gets one with the addresses outside.
-//   R8  On request: UDP ports that are read as RoCEv2's (other_ports.h), and a wrong ICRC is made right. Both are
+//   R8  On request: UDP ports that are read as RoCEv2's (other_udp_ports.h), and a wrong ICRC is made right. Both are
 //       counted.
 //   R9  A million records or blocks in succession that hold no packet are no capture: it ends there as in R3. A few KB
 //       of compressed zeros decompress to as many records as one likes.
@@ -43,7 +43,7 @@
 #include "model/types/wire.h"
 #include "traces/capture_file.h"
 #include "traces/capture_time.h"
-#include "traces/other_ports.h"
+#include "traces/other_udp_ports.h"
 #include "traces/pcap_records.h"
 #include "traces/pcapng_records.h"
 #include "traces/trace_error.h"
@@ -91,10 +91,10 @@ class CaptureReader {
   bool cut_short() const { return !cut_reason_.empty(); }  // known after next() returned false
   const std::string& cut_reason() const { return cut_reason_; }
   std::uint64_t times_clamped() const { return times_clamped_; }
-  std::uint64_t cut_payloads() const { return cut_payloads_; }          // R5; filled or not
-  std::uint64_t cut_by_mirror() const { return cut_by_mirror_; }        // R6
-  std::uint64_t on_other_ports() const { return on_other_ports_; }      // R8
-  std::uint64_t icrcs_made_right() const { return icrcs_made_right_; }  // R8
+  std::uint64_t cut_payloads() const { return cut_payloads_; }              // R5; filled or not
+  std::uint64_t cut_by_mirror() const { return cut_by_mirror_; }            // R6
+  std::uint64_t on_other_udp_ports() const { return on_other_udp_ports_; }  // R8
+  std::uint64_t icrcs_made_right() const { return icrcs_made_right_; }      // R8
   // When the first record was captured; zero when that is no time that a pcap file can hold (years 1970 to 2106).
   CaptureTime start() const;
 
@@ -140,7 +140,7 @@ class CaptureReader {
   std::uint64_t times_clamped_ = 0;
   std::uint64_t cut_payloads_ = 0;
   std::uint64_t cut_by_mirror_ = 0;
-  std::uint64_t on_other_ports_ = 0;
+  std::uint64_t on_other_udp_ports_ = 0;
   std::uint64_t icrcs_made_right_ = 0;
   std::uint64_t last_time_ps_ = 0;
   std::uint64_t behind_ps_ = 0, behind_before_ps_ = 0;  // what the clock was set back by (R2), now and before the last

@@ -49,7 +49,7 @@ void CaptureReader::look_inside(CapturedFrame& out) {
   Headers h;
   if (parse(out.bytes, out.link, h) != ParseStatus::kNotRdma) return;
   if (to_roce_port(out.bytes, udp_ports_, check_, seal_, inside_)) {
-    ++on_other_ports_;
+    ++on_other_udp_ports_;
     return adopt(out, inside_, out.wire_bytes);
   }
   std::array<std::vector<std::uint8_t>, 2> buffers;  // of what was opened, in turn
@@ -74,7 +74,7 @@ void CaptureReader::look_inside(CapturedFrame& out) {
     frame = inner;
     const bool renumbered = to_roce_port(frame, udp_ports_, check_, seal_, inside_);
     if (!renumbered && parse(frame, out.link, h) == ParseStatus::kNotRdma && !looks_like_roce(frame, check_)) continue;
-    on_other_ports_ += renumbered;
+    on_other_udp_ports_ += renumbered;
     out.tunnel = outermost;
     return adopt(out, renumbered ? inside_ : inner, wire_bytes);
   }

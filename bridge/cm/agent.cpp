@@ -56,7 +56,7 @@ Agent::Agent(channel::Descriptor listener) : listener_(std::move(listener)), pol
   ibv_device** const devices = verbs::get_device_list(&count);
   std::vector<NicAddress> addresses;
   for (int n = 0; n < count; ++n) {
-    ports_.push_back(std::make_unique<ManagementPort>(devices[n]));
+    ports_.push_back(std::make_unique<ManagementQp>(devices[n]));
     addresses.push_back(ports_.back()->address());
     watch(ports_.back()->completions(), tag(Source::kCompletions, static_cast<std::uint32_t>(n)));
     watch(ports_.back()->events(), tag(Source::kEvents, static_cast<std::uint32_t>(n)));

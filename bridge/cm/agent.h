@@ -29,7 +29,7 @@
 #include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
 #include "bridge/cm/cm_channel.h"
-#include "bridge/cm/management_port.h"
+#include "bridge/cm/management_qp.h"
 
 namespace rxnic::cm {
 
@@ -67,7 +67,7 @@ class Agent final : public Surroundings {
   int wait_ms() const;
 
   channel::Descriptor listener_, poll_, signals_;
-  std::vector<std::unique_ptr<ManagementPort>> ports_;
+  std::vector<std::unique_ptr<ManagementQp>> ports_;
   std::unique_ptr<Manager> manager_;
   std::map<File, Open> files_;
   std::map<std::uint64_t, std::size_t> programs_;  // connections of each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One opened device of a live program, as the port keeps it: mapping, descriptors, pipes of events.
+// One opened device of a live program, as LivePrograms keeps it: mapping, descriptors, pipes of events.
 //
 //   R1  The device is opened only when its descriptors are of the expected kinds (mapping: live_mapping.h; eventfd;
 //       pipes). The one for the program's memory may be of another kind: then it is not used.
@@ -25,7 +25,7 @@
 
 #include "bridge/channel/protocol.h"
 #include "bridge/channel/socket.h"
-#include "bridge/device/host_port.h"
+#include "bridge/driver/programs.h"
 #include "bridge/live/live_mapping.h"
 
 namespace rxnic {
@@ -56,7 +56,7 @@ class EventPipe {
 
 using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
 
-// How many doorbells of a client may be taken. (live_port.h R16)
+// How many doorbells of a client may be taken. (live_programs.h R16)
 struct DoorbellBudget {
   static constexpr std::uint32_t kMost = 4 * channel::kDoorbells;  // all that may go before sends
   static constexpr std::uint32_t kOfLook = 32;

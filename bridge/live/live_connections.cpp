@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of live_port.h: which requests are answered here, how a client ends.
+// The connections of live_programs.h: which requests are answered here, how a client ends.
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 
 namespace rxnic {
 
@@ -20,7 +20,7 @@ using channel::Waiting;
 
 namespace {
 
-constexpr std::uint16_t kLastClient = 0x3fff;  // host_port.h
+constexpr std::uint16_t kLastClient = 0x3fff;  // programs.h
 constexpr int kMessagesAtOnce = 16;            // of a connection, before the others are read
 
 // The request concerns an object of another client, whom a descriptor names.
@@ -46,19 +46,19 @@ int name_file(const Received& request, channel::XrcDomain& domain) {
 
 }  // namespace
 
-std::string LivePort::name_of(const Connection& connection) {
+std::string LivePrograms::name_of(const Connection& connection) {
   std::string who = "process " + std::to_string(connection.peer.pid);
   if (!connection.program.empty()) who += " (" + connection.program + ")";
   return who;
 }
 
-void LivePort::refuse(const Connection& connection, const std::string& why) {
+void LivePrograms::refuse(const Connection& connection, const std::string& why) {
   ++counters_.refused;
   say("refused " + name_of(connection) + ": " + why);
 }
 
 // R15.
-void LivePort::receive(Connection& connection) {
+void LivePrograms::receive(Connection& connection) {
   try {
     receive_all(connection);
   } catch (const std::exception& e) {
@@ -67,13 +67,13 @@ void LivePort::receive(Connection& connection) {
 }
 
 // A request that is being carried out has no reply any more.
-void LivePort::break_off(Connection& connection, const std::string& why) {
+void LivePrograms::break_off(Connection& connection, const std::string& why) {
   say("ended the connection of " + name_of(connection) + ": " + why);
   connection.busy = false;
   disconnect(connection);
 }
 
-void LivePort::receive_all(Connection& connection) {
+void LivePrograms::receive_all(Connection& connection) {
   for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
     Received received;
     switch (const int status = doorkeeper_.receive(owner_of(connection.peer), connection.socket.get(), received)) {
@@ -101,7 +101,7 @@ void LivePort::receive_all(Connection& connection) {
 }
 
 // R2.
-void LivePort::handle(Connection& connection, Received& received) {
+void LivePrograms::handle(Connection& connection, Received& received) {
   Message& message = received.message;
   if (message.version != channel::kVersion) {
     refuse(connection, "it speaks version " + std::to_string(message.version) +
@@ -145,15 +145,15 @@ void LivePort::handle(Connection& connection, Received& received) {
     if (from == nullptr || from->nic != connection.nic) return answer(connection, message, EBADF);
     connection.request.body.import.client = raw(from->client->id());
   }
-  HostEvent& event = events_.emplace_back();
-  event.kind = HostEvent::Kind::kRequest;
+  ProgramEvent& event = events_.emplace_back();
+  event.kind = ProgramEvent::Kind::kRequest;
   event.client = connection.client->id();
   event.message = connection.request;
   connection.busy = true;
 }
 
 // The connection that the request's descriptor is the program's end of. (R13)
-const LivePort::Connection* LivePort::whose(const channel::Received& request) const {
+const LivePrograms::Connection* LivePrograms::whose(const channel::Received& request) const {
   if (request.descriptor_count != 1) return nullptr;
   const std::uint64_t cookie = request.files[0].cookie;
   const auto is_it = [cookie](const auto& c) {
@@ -163,7 +163,7 @@ const LivePort::Connection* LivePort::whose(const channel::Received& request) co
   return it == connections_.end() ? nullptr : &it->second;
 }
 
-void LivePort::handle_open(Connection& connection, Received& received) {
+void LivePrograms::handle_open(Connection& connection, Received& received) {
   const Message& message = received.message;
   if (connection.state != State::kNew) return answer(connection, message, EBUSY);
   ClientId id{};
@@ -179,8 +179,8 @@ void LivePort::handle_open(Connection& connection, Received& received) {
     refuse(connection, why);
     return answer(connection, message, status);
   }
-  HostEvent event;
-  event.kind = HostEvent::Kind::kOpen;
+  ProgramEvent event;
+  event.kind = ProgramEvent::Kind::kOpen;
   event.client = id;
   event.nic = message.body.open.nic;
   event.pid = static_cast<std::uint32_t>(connection.peer.pid);
@@ -196,7 +196,7 @@ void LivePort::handle_open(Connection& connection, Received& received) {
 }
 
 // An id that was never used, or the one that was released first. (R12)
-bool LivePort::take_id(ClientId& id) {
+bool LivePrograms::take_id(ClientId& id) {
   if (clients_.size() <= kLastClient) {
     id = ClientId{static_cast<std::uint16_t>(clients_.size())};
     clients_.push_back(nullptr);
@@ -209,7 +209,7 @@ bool LivePort::take_id(ClientId& id) {
   return true;
 }
 
-void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAttributes& attributes) {
+void LivePrograms::opened(ClientId id, std::int32_t status, const channel::DeviceAttributes& attributes) {
   Connection* connection = connection_of(id);
   if (connection == nullptr || connection->state != State::kOpening) return;
   LiveClient& client = *connection->client;
@@ -238,7 +238,7 @@ void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAtt
   answer(*connection, message, 0);
 }
 
-void LivePort::reply(ClientId id, const Message& message) {
+void LivePrograms::reply(ClientId id, const Message& message) {
   Connection* connection = connection_of(id);
   if (connection == nullptr || !connection->busy || connection->state != State::kOpen) return;
   connection->busy = false;
@@ -253,7 +253,7 @@ void LivePort::reply(ClientId id, const Message& message) {
   answer(*connection, sent, message.status);
 }
 
-void LivePort::failed(ClientId client, const std::string& why) {
+void LivePrograms::failed(ClientId client, const std::string& why) {
   Connection* const connection = connection_of(client);
   if (connection != nullptr && !connection->gone) {
     return break_off(*connection, "a request of it failed in the simulator: " + why);
@@ -266,7 +266,7 @@ void LivePort::failed(ClientId client, const std::string& why) {
   say("the objects of client " + std::to_string(raw(client)) + " cannot be freed: " + why);
 }
 
-void LivePort::answer(Connection& connection, Message message, std::int32_t status) {
+void LivePrograms::answer(Connection& connection, Message message, std::int32_t status) {
   message.version = channel::kVersion;
   message.status = status;
   // EAGAIN: the socket is full, because the program does not read its replies. EPIPE is left to poll(): there may still
@@ -275,7 +275,7 @@ void LivePort::answer(Connection& connection, Message message, std::int32_t stat
 }
 
 // R5.
-void LivePort::disconnect(Connection& connection) {
+void LivePrograms::disconnect(Connection& connection) {
   if (connection.gone) return;
   connection.gone = true;
   unwatch(connection.socket.get());
@@ -289,18 +289,18 @@ void LivePort::disconnect(Connection& connection) {
   }
 }
 
-void LivePort::close_client(Connection& connection) {
-  HostEvent& event = events_.emplace_back();
-  event.kind = HostEvent::Kind::kClose;
+void LivePrograms::close_client(Connection& connection) {
+  ProgramEvent& event = events_.emplace_back();
+  event.kind = ProgramEvent::Kind::kClose;
   event.client = connection.client->id();
-  if (ended_) return;  // the port has ended it
+  if (ended_) return;  // it has been ended
   const std::string who = name_of(connection);
   if (connection.client->mapping().left()) return notes_.say(who + " has closed its device");
   notes_.say(who + " has died with its device open");
   options_.on_death(who);
 }
 
-void LivePort::forget(Connection& connection) {
+void LivePrograms::forget(Connection& connection) {
   if (connection.client) {
     std::erase(active_, connection.client.get());
     clients_[raw(connection.client->id())] = nullptr;
@@ -309,7 +309,7 @@ void LivePort::forget(Connection& connection) {
 }
 
 // R8.
-void LivePort::end_all(bool notify_model) {
+void LivePrograms::end_all(bool notify_model) {
   ended_ = true;
   listener_.close();
   for (LiveClient* client : active_) {
@@ -330,7 +330,7 @@ void LivePort::end_all(bool notify_model) {
   if (!notify_model) connections_.clear();
 }
 
-LivePort::Connection* LivePort::connection_of(ClientId client) {
+LivePrograms::Connection* LivePrograms::connection_of(ClientId client) {
   if (raw(client) >= clients_.size() || clients_[raw(client)] == nullptr) return nullptr;
   const auto found = connections_.find(serials_[raw(client)]);
   return found == connections_.end() ? nullptr : &found->second;

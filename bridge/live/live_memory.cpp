@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 
 namespace rxnic {
 
@@ -45,13 +45,13 @@ void write_shared(std::uint8_t* base, std::uint64_t offset, std::span<const std:
 bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t> to) {
   bool done = false;
   if (address >= kShared) {
-    const LiveMapping* const mapping = port_.mapping_of(id);
+    const LiveMapping* const mapping = programs_.mapping_of(id);
     done = mapping != nullptr && inside(*mapping, address - kShared, to.size());
     if (done) {
       std::memcpy(to.data(), static_cast<const std::uint8_t*>(mapping->base()) + (address - kShared), to.size());
       count(counters_.shared_reads, to.size());
     }
-  } else if (const LiveClient* const client = port_.find(id)) {
+  } else if (const LiveClient* const client = programs_.find(id)) {
     bool ok = false;
     const Read alone{id, address, to, &ok};
     done = to.empty() || (!rights_.queries() && read_at_once({&alone, 1}) == 1) ||  // (R7)
@@ -64,13 +64,13 @@ bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t
 bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::uint8_t> from) {
   bool done = false;
   if (address >= kShared) {
-    const LiveMapping* const mapping = port_.mapping_of(id);
+    const LiveMapping* const mapping = programs_.mapping_of(id);
     done = mapping != nullptr && inside(*mapping, address - kShared, from.size());
     if (done) {
       write_shared(static_cast<std::uint8_t*>(mapping->base()), address - kShared, from);
       count(counters_.shared_writes, from.size());
     }
-  } else if (const LiveClient* const client = port_.find(id)) {
+  } else if (const LiveClient* const client = programs_.find(id)) {
     done = from.empty() || move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
   }
   counters_.failures += done ? 0u : 1u;
@@ -94,7 +94,7 @@ void LiveMemory::read_all(std::span<const Read> reads) {
 
 // Returns how many were read, from the first on.
 std::size_t LiveMemory::read_at_once(std::span<const Read> reads) {
-  const LiveClient* client = port_.find(reads[0].client);
+  const LiveClient* client = programs_.find(reads[0].client);
   if (client == nullptr || !way(*client).process_vm) return 0;
   Identity found{};
   std::array<iovec, kMostAtOnce + 1> here, there;
@@ -125,7 +125,7 @@ std::size_t LiveMemory::read_at_once(std::span<const Read> reads) {
 }
 
 bool LiveMemory::exists(ClientId id) {  // (R4)
-  const LiveClient* client = port_.find(id);
+  const LiveClient* client = programs_.find(id);
   return client != nullptr && !way(*client).gone;
 }
 
@@ -148,9 +148,9 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
 }
 
 void LiveMemory::report_killed(const LiveClient& client) const {
-  port_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
-            "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
-            "FUSE) cannot be registered");
+  programs_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
+                "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
+                "FUSE) cannot be registered");
 }
 
 // `local` is only read when `write`.

@@ -31,14 +31,14 @@
 #include <span>
 #include <vector>
 
-#include "bridge/device/host_port.h"
+#include "bridge/driver/programs.h"
 #include "bridge/live/access_watch.h"
 #include "bridge/live/live_client.h"
 #include "bridge/live/page_rights.h"
 
 namespace rxnic {
 
-class LivePort;
+class LivePrograms;
 
 struct LiveMemoryOptions {
   bool process_vm = true;   // false: as where it is not permitted (Yama, another container)
@@ -61,8 +61,8 @@ struct LiveMemoryCounters {
 class LiveMemory final : public ProgramMemory {
  public:
   static constexpr std::size_t kMostAtOnce = 64;
-  explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {})
-      : port_(port), options_(options), rights_(options.map_queries), watch_(options.watch) {}
+  explicit LiveMemory(const LivePrograms& programs, const LiveMemoryOptions& options = {})
+      : programs_(programs), options_(options), rights_(options.map_queries), watch_(options.watch) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
   void read_all(std::span<const Read> reads) override;
@@ -84,7 +84,7 @@ class LiveMemory final : public ProgramMemory {
   bool move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                       bool write);
 
-  const LivePort& port_;
+  const LivePrograms& programs_;
   LiveMemoryOptions options_;
   PageRights rights_;
   AccessWatch watch_;

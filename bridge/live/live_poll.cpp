@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What live_port.h waits for: doorbells, sockets, ends of processes, new connections; and which of these are accepted.
+// What live_programs.h waits for: doorbells, sockets, ends of processes, new connections;
+// and which of these are accepted.
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 
 namespace rxnic {
 
@@ -41,7 +42,7 @@ int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest
 
 }  // namespace
 
-bool LivePort::open(std::string& error) {
+bool LivePrograms::open(std::string& error) {
   if (!listener_.open(options_.address, error)) return false;
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (watch(listener_.get(), Source::kListener, 0) && watch(stop_event_.get(), Source::kStop, 0) &&
@@ -53,7 +54,7 @@ bool LivePort::open(std::string& error) {
   return false;
 }
 
-bool LivePort::watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how) {
+bool LivePrograms::watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how) {
   epoll_event event{};
   event.events = EPOLLIN | how;
   event.data.u64 = serial << 3 | static_cast<std::uint64_t>(source);
@@ -62,9 +63,9 @@ bool LivePort::watch(int descriptor, Source source, std::uint64_t serial, std::u
 
 // To be called before the descriptor is closed: the program may hold the same file open, and epoll would watch it for
 // ever.
-void LivePort::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
+void LivePrograms::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
 
-void LivePort::poll(nanoseconds longest) {
+void LivePrograms::poll(nanoseconds longest) {
   ++counters_.polls;
   if (backlog_) {
     if (const auto now = Clock::now(); now >= next_flush_) {
@@ -117,7 +118,7 @@ void LivePort::poll(nanoseconds longest) {
   }
 }
 
-void LivePort::accept_all() {
+void LivePrograms::accept_all() {
   for (int i = 0; i < kConnectionsAtOnce; ++i) {
     try {
       if (!accept_one()) return;
@@ -129,7 +130,7 @@ void LivePort::accept_all() {
 }
 
 // False: there is no further one.
-bool LivePort::accept_one() {
+bool LivePrograms::accept_one() {
   using Outcome = channel::Acceptor::Outcome;
   Connection connection;
   const Outcome outcome = acceptor_.accept(listener_.get(), connection.socket, connection.peer);
@@ -164,7 +165,7 @@ bool LivePort::accept_one() {
   return true;
 }
 
-bool LivePort::watch_connection(Connection& connection) {
+bool LivePrograms::watch_connection(Connection& connection) {
   if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) return false;
   if (connection.peer.pid == 0) return true;
   connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
@@ -173,7 +174,7 @@ bool LivePort::watch_connection(Connection& connection) {
 }
 
 // R2.
-void LivePort::turn_away(Connection& connection, int status) {
+void LivePrograms::turn_away(Connection& connection, int status) {
   Message refusal;
   refusal.type = Request::kHello;
   refusal.sequence = 1;
@@ -182,11 +183,11 @@ void LivePort::turn_away(Connection& connection, int status) {
   close_socket(connection);
 }
 
-void LivePort::close_socket(Connection& connection) {
+void LivePrograms::close_socket(Connection& connection) {
   doorkeeper_.end(owner_of(connection.peer), std::move(connection.socket));
 }
 
-void LivePort::close_silent() {
+void LivePrograms::close_silent() {
   for (const auto now = Clock::now(); !silent_.empty() && silent_.front().when <= now; silent_.pop_front()) {
     const auto found = connections_.find(silent_.front().serial);
     if (found == connections_.end() || found->second.gone || found->second.state != State::kNew) continue;

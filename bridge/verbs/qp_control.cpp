@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue pairs: queries, modification and destruction. Creation is in qp_creation.cpp, posting in the data path.
 //
-//   R1  Which transition needs which attributes is the device's decision (bridge/device). Here an attribute that the
+//   R1  Which transition needs which attributes is the device's decision (bridge/driver). Here an attribute that the
 //       library does not know is refused, and a path is resolved.
 //   R2  RESET empties the queues: the doorbell records are cleared before the request to the device, the QP's CQEs are
 //       removed after its reply.

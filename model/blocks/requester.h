@@ -225,7 +225,7 @@ class Requester final : public RequesterPorts {
   std::uint32_t own_requests_;
   std::uint32_t clock_period_ps_;
   PacketPool& packets_;
-  SendPort port_;
+  SendState port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
   Sq* turn_ = nullptr;            // the QP of the circle whose turn it is

@@ -58,7 +58,7 @@ struct System::Station {
         host(named("host", n).c_str(), memory, nic) {
     engine.add(host);
     if (o.fabric) return;
-    wire = std::make_unique<WirePort>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared);
+    wire = std::make_unique<WireEnd>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared);
     wire->to_nic.bind(nic.wire_in);
     wire->responses.bind(nic.wire_out);
     if (o.requester) wire->requests.bind(nic.requests_out);
@@ -67,7 +67,7 @@ struct System::Station {
   Memory memory;
   Nic nic;
   HostSide host;
-  std::unique_ptr<WirePort> wire;
+  std::unique_ptr<WireEnd> wire;
 };
 
 System::System(const sc_core::sc_module_name& name, const SystemOptions& o, HostMemory& memory)
@@ -102,7 +102,7 @@ HostSide& System::host(std::uint32_t n) { return station(n).host; }
 
 const TableTraffic& System::tables(std::uint32_t n) { return station(n).memory.traffic; }
 
-WirePort& System::wire(std::uint32_t n) {
+WireEnd& System::wire(std::uint32_t n) {
   if (station(n).wire == nullptr) throw std::logic_error("wire: found a fabric; expected SystemOptions without one");
   return *station(n).wire;
 }

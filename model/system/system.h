@@ -23,7 +23,7 @@
 #include "model/params/config.h"
 #include "model/system/host_side.h"
 #include "model/system/run_result.h"
-#include "model/system/wire_port.h"
+#include "model/system/wire_end.h"
 
 namespace rxnic {
 
@@ -54,7 +54,7 @@ class System final : public sc_core::sc_module {
   std::uint32_t nics() const { return static_cast<std::uint32_t>(stations_.size()); }
   // The parts of NIC n. They throw std::out_of_range.
   Nic& nic(std::uint32_t n);
-  WirePort& wire(std::uint32_t n);  // (R2)
+  WireEnd& wire(std::uint32_t n);  // (R2)
   HostSide& host(std::uint32_t n);
   const TableTraffic& tables(std::uint32_t n);
   // On a fabric, before the simulation starts: the addresses by which NIC n is found; each NIC once, in order.

@@ -2,7 +2,7 @@
 // The wire of a NIC as two sc_fifos of frames, for SystemC processes that read and write FIFOs.
 //
 //   R1  A frame is taken from `in` when the line to the NIC is free for it: a writer waits while the FIFO is full, as
-//       long as the line needs. The frame arrives at the NIC when the line has carried all of it (wire_port.h).
+//       long as the line needs. The frame arrives at the NIC when the line has carried all of it (wire_end.h).
 //   R2  A frame of the NIC is written to `out` when the line has carried it. While `out` is full, frames wait here, in
 //       order, and none is lost.
 #pragma once
@@ -28,7 +28,7 @@ struct Frame {
 class FrameFifos final : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(FrameFifos);
-  // The wire of NIC `nic`. Nobody else may take its frames (WirePort::on_frame).
+  // The wire of NIC `nic`. Nobody else may take its frames (WireEnd::on_frame).
   FrameFifos(const sc_core::sc_module_name& name, System& system, std::uint32_t nic)
       : sc_module(name), engine_(system.engine), wire_(system.wire(nic)) {
     wire_.on_frame([this](Bytes frame, std::uint64_t) {
@@ -59,7 +59,7 @@ class FrameFifos final : public sc_core::sc_module {
   }
 
   Engine& engine_;
-  WirePort& wire_;
+  WireEnd& wire_;
   std::deque<Frame> waiting_;
   sc_core::sc_event arrived_;
 };

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/bridge/driver/bridge_program.h"
 
 namespace {
 
@@ -50,7 +50,7 @@ class World {
       if (!side.closed) side.program->close();
     }
     require(lab_.run_until([this] { return lab_.bridge->counters().closed == 2; }), "the programs' objects are freed");
-    for (std::uint32_t n = 0; n < 2; ++n) require(lab_.bridge->device(n).objects() == 0, "no object is left");
+    for (std::uint32_t n = 0; n < 2; ++n) require(lab_.bridge->driver(n).objects() == 0, "no object is left");
   }
 
  private:

@@ -11,7 +11,7 @@
 
 #include "model/core/wire/icrc.h"
 #include "model/types/wire.h"
-#include "traces/other_ports.h"
+#include "traces/other_udp_ports.h"
 #include "traces/tunnels.h"
 
 namespace {

@@ -36,15 +36,15 @@ FLOORS = {
     "model/systemc": ["model/system"],
     "bridge/channel": ["model/types"],
     "bridge/verbs": ["bridge/channel"],
-    "bridge/device": ["bridge/channel", "model/nic"],
-    "bridge/live": ["bridge/device"],
+    "bridge/driver": ["bridge/channel", "model/nic"],
+    "bridge/live": ["bridge/driver"],
     "bridge/cm": ["bridge/verbs"],
     "bridge/device_files": ["bridge/cm"],
     "bridge/dpi": ["bridge/channel", "model/core"],
     "bridge/rtl": ["model/system", "bridge/dpi"],
     "bridge/rxnic/output": ["model/system"],
     "bridge/rxnic/report": ["model/system"],
-    "bridge/rxnic/fabric": ["bridge/rxnic/output", "bridge/rtl", "bridge/device"],
+    "bridge/rxnic/fabric": ["bridge/rxnic/output", "bridge/rtl", "bridge/driver"],
     "bridge/rxnic/record": ["bridge/rxnic/fabric", "bridge/rxnic/report"],
     "bridge/rxnic/capture": ["bridge/rxnic/output", "bridge/rxnic/report", "bridge/rtl"],
     "bridge/rxnic/live": ["bridge/rxnic/record", "bridge/live", "bridge/cm"],
@@ -52,7 +52,7 @@ FLOORS = {
     "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "model/system", "model/systemc",
-                  "bridge/device", "bridge/rxnic/command", "testbench"}
+                  "bridge/driver", "bridge/rxnic/command", "testbench"}
 VERBS_FLOORS = {"bridge/cm", "bridge/device_files", "bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h",
              "bridge/channel/messages.h", "bridge/channel/message_table.h"}

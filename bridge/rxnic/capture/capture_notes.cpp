@@ -75,7 +75,7 @@ void note_tunnels(const CaptureCensus& census, RunResult& r) {
 }
 
 void note_ports(const CaptureCensus& census, RunResult& r) {
-  for (const CountedPort& p : census.ports()) {
+  for (const CountedUdpPort& p : census.ports()) {
     const std::string good = p.icrc_right == p.packets ? "a good ICRC" : fmt::format("a good ICRC in {}", p.icrc_right);
     r.warnings.push_back(fmt::format("{} {} like BTH with {}; --udp-port {} reads {} as RoCEv2",
                                      counted(p.packets, fmt::format("UDP/{} payload", p.port).c_str()),
@@ -107,7 +107,7 @@ void note_capture(const ReplayOptions& o, const CaptureReader& reader, const Cap
   }
   if (!o.udp_ports.empty()) {
     r.assumptions.push_back(fmt::format("{} to UDP port {} read as RoCEv2's 4791 (--udp-port)",
-                                        counted(reader.on_other_ports(), "packet"), ports_text(o.udp_ports)));
+                                        counted(reader.on_other_udp_ports(), "packet"), ports_text(o.udp_ports)));
   }
   if (o.ignore_icrcs) {
     r.assumptions.push_back(fmt::format("the ICRCs of {} are wrong and taken as right (--icrc ignore)",

@@ -7,7 +7,7 @@
 //   R2  All files have the numbers of the last tick (LiveOptions::tick_ms), and of the end of the run.
 //   R3  Once a program has looked for one of the files, all files have the numbers at two more times. These are before
 //       a NIC writes to the memory of a program (a completion, for example), and when the model has nothing to do
-//       (live_port.h R14). A mark that bridge/device_files makes in the file kMark says that a program has looked.
+//       (live_programs.h R14). A mark that bridge/device_files makes in the file kMark says that a program has looked.
 //       Until then it costs one load each time.
 //   R4  The model does not see the files: a run with them has the report of one without.
 #pragma once
@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "bridge/device/host_port.h"
+#include "bridge/driver/programs.h"
 #include "model/nic/fabric.h"
 #include "model/nic/nic.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 #include "model/system/explanations.h"
 #include "model/system/nic_result.h"
 #include "model/system/start_simulation.h"
@@ -11,7 +11,7 @@
 namespace rxnic {
 
 struct FabricSimulation::Station {
-  Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, HostObserver* observer)
+  Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, ProgramObserver* observer)
       : memory(engine, programs, observer),
         nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine,
             NicOptions{.requester = true, .blocks = o.rtl != nullptr ? o.rtl->blocks() : NicBlocks{}}) {}
@@ -46,7 +46,7 @@ void add(NicResult& sum, const NicResult& one) {
 
 }  // namespace
 
-FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemory& memory)
+FabricSimulation::FabricSimulation(const Options& o, Programs& programs, ProgramMemory& memory)
     : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       statistics_(o.nics, o.params.nic.clock_period_ps, o.host),
       memory_(memory),
@@ -62,14 +62,14 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
       bridge_(
           "host_bridge", o.params, engine, fabric_,
           [&] {
-            std::vector<HostBridge::Attachment> attached;
+            std::vector<ProgramsBridge::Attachment> attached;
             for (std::uint32_t n = 0; n < o.nics; ++n) {
               fabric_.attach(stations_[n]->nic, port_address(n, o.addresses));
               attached.push_back({stations_[n]->nic, stations_[n]->memory});
             }
             return attached;
           }(),
-          port, &statistics_, o.addresses) {
+          programs, &statistics_, o.addresses) {
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));

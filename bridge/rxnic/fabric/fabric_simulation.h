@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // N NICs on a fabric and the programs that drive them, in a kernel of their own: what live runs and their replays have
-// in common. The HostPort and the ProgramMemory decide whether the programs are live or recorded.
+// in common. The Programs and the ProgramMemory decide whether the programs are live or recorded.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "bridge/device/host_bridge.h"
-#include "bridge/device/nic_memory.h"
+#include "bridge/driver/nic_memory.h"
+#include "bridge/driver/programs_bridge.h"
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/fabric/counter_files.h"
 #include "bridge/rxnic/fabric/live_statistics.h"
@@ -30,12 +30,12 @@ class FabricSimulation {
     EngineMode mode = EngineMode::kFast;
     std::uint32_t nics = 1;
     NicAddresses addresses{};
-    HostObserver* host = nullptr;
+    ProgramObserver* host = nullptr;
     FabricObserver* frames = nullptr;
     StepOrder order{};
     NicRtl* rtl = nullptr;  // beside the NICs' blocks or in their place
   };
-  FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
+  FabricSimulation(const Options& options, Programs& programs, ProgramMemory& memory);
   ~FabricSimulation();
 
   // Waves of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
@@ -46,7 +46,7 @@ class FabricSimulation {
   // Brings them up to date; or only when a program reads them.
   void publish_counters() { memory_.publish(); }
   void publish_counters_if_read() { memory_.publish_if_read(); }
-  // Until the port says that the run is over, or stop().
+  // Until the programs say that the run is over, or stop().
   void run();
   void stop() { engine.stop(); }
   Cycle now() const { return engine.now(); }
@@ -67,7 +67,7 @@ class FabricSimulation {
   std::vector<std::unique_ptr<Station>> stations_;
   SentBytes sent_;
   Fabric fabric_;
-  HostBridge bridge_;
+  ProgramsBridge bridge_;
 };
 
 }  // namespace rxnic

@@ -28,11 +28,11 @@ void LiveStatistics::count_program(std::string_view name, std::uint32_t nic) {
   ++known->clients;
 }
 
-void LiveStatistics::on_event(Cycle now, const HostEvent& e) {
-  if (e.kind == HostEvent::Kind::kOpen) {
+void LiveStatistics::on_event(Cycle now, const ProgramEvent& e) {
+  if (e.kind == ProgramEvent::Kind::kOpen) {
     ++clients_;
     count_program(e.program, e.nic);
-  } else if (e.kind == HostEvent::Kind::kClose) {
+  } else if (e.kind == ProgramEvent::Kind::kClose) {
     --clients_;
   }
   if (next_ != nullptr) next_->on_event(now, e);

@@ -10,21 +10,21 @@
 #include <string_view>
 #include <vector>
 
-#include "bridge/device/host_bridge.h"
+#include "bridge/driver/programs_bridge.h"
 #include "model/system/histogram.h"
 #include "model/system/latencies.h"
 #include "model/system/run_result.h"
 
 namespace rxnic {
 
-class LiveStatistics final : public HostObserver {
+class LiveStatistics final : public ProgramObserver {
  public:
-  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, HostObserver* next)
+  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, ProgramObserver* next)
       : period_ps_(period_ps), next_(next), one_way_ns_(nics) {
     for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps, Latencies::Reads::kReceived);
   }
 
-  void on_event(Cycle now, const HostEvent& event) override;
+  void on_event(Cycle now, const ProgramEvent& event) override;
   void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) override;
@@ -40,7 +40,7 @@ class LiveStatistics final : public HostObserver {
   void count_program(std::string_view name, std::uint32_t nic);
 
   std::uint64_t period_ps_;
-  HostObserver* next_;
+  ProgramObserver* next_;
   std::vector<ProgramResult> programs_;
   std::vector<Histogram> one_way_ns_;  // by receiving NIC
   std::deque<Latencies> latencies_;    // by NIC

@@ -68,7 +68,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environme
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (pid_ == 0) {
     signals.release();
-    ::signal(SIGPIPE, SIG_DFL);  // ignored while there is a LivePort
+    ::signal(SIGPIPE, SIG_DFL);  // ignored while there is a LivePrograms
     ::signal(SIGXFSZ, SIG_DFL);  // ignored by the program (standard_streams.h R3)
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments;

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 #include "model/params/private_file.h"
 
 namespace rxnic {

@@ -31,18 +31,19 @@ bool per_cycle(const SessionOptions& o) { return o.waves.wanted() || !o.rtl.lock
 
 }  // namespace
 
-LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveHost& host, const std::string& files)
+LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveSource& source,
+                         const std::string& files)
     : options_(options),
       params_(params),
-      port_(host.port),
-      log_(host.log),
+      programs_(source.programs),
+      log_(source.log),
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params, log_)),
       rtl_(NicRtl::make(options.rtl, params)),
       simulation_({params, per_cycle(options) ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
                    options.addresses, recorder_.get(), recorder_.get(), options.order, rtl_.get()},
-                  host.port, host.memory),
+                  source.programs, source.memory),
       waves_(simulation_.make_waves(options.waves)),
       no_effect_(parameters_without_effect(params, options.config, options.overrides,
                                            features_of_programs(params, options.nics))) {
@@ -55,7 +56,7 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
 
 LiveSession::~LiveSession() {
   log_.set_clock(nullptr);
-  port_.set_on_show([] {});
+  programs_.set_on_show([] {});
 }
 
 void LiveSession::show_counters(const std::string& files) {
@@ -64,7 +65,7 @@ void LiveSession::show_counters(const std::string& files) {
   } catch (const std::runtime_error& e) {
     say(fmt::format("programs are shown not all counters of their NICs: {}", e.what()));
   }
-  port_.set_on_show([this] { simulation_.publish_counters_if_read(); });
+  programs_.set_on_show([this] { simulation_.publish_counters_if_read(); });
 }
 
 void LiveSession::tick() {

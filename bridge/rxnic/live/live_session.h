@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bridge/rxnic/fabric/fabric_simulation.h"
-#include "bridge/rxnic/live/live_host.h"
+#include "bridge/rxnic/live/live_source.h"
 #include "bridge/rxnic/output/status_line.h"
 #include "bridge/rxnic/record/recorder.h"
 
@@ -16,7 +16,7 @@ class LiveSession {
  public:
   // `files`: the folder of the device files; empty: none. Throws ConfigError, TraceError or std::runtime_error (of a
   // file that cannot be written).
-  LiveSession(const SessionOptions& options, const Params& params, LiveHost& host, const std::string& files);
+  LiveSession(const SessionOptions& options, const Params& params, LiveSource& source, const std::string& files);
   ~LiveSession();
   LiveSession(const LiveSession&) = delete;
 
@@ -36,7 +36,7 @@ class LiveSession {
 
   SessionOptions options_;
   Params params_;
-  LivePort& port_;
+  LivePrograms& programs_;
   RunLog& log_;
   StatusLine status_;
   StatusLine::Clock::time_point started_;

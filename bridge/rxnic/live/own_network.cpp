@@ -24,7 +24,7 @@
 #include <string>
 
 #include "bridge/channel/socket.h"
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 
 namespace rxnic {
 

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "bridge/device/nic_addresses.h"
+#include "bridge/driver/nic_addresses.h"
 
 namespace rxnic {
 

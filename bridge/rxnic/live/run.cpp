@@ -11,12 +11,12 @@
 #include <memory>
 #include <random>
 
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 #include "bridge/rxnic/live/child_process.h"
 #include "bridge/rxnic/live/cm_agent.h"
 #include "bridge/rxnic/live/device_files.h"
 #include "bridge/rxnic/live/library_folder.h"
-#include "bridge/rxnic/live/live_host.h"
+#include "bridge/rxnic/live/live_source.h"
 #include "bridge/rxnic/live/lost_preload.h"
 #include "bridge/rxnic/live/own_network.h"
 #include "bridge/rxnic/live/process_tree.h"
@@ -42,11 +42,11 @@ std::string private_address() {
 // The program's life, seen from the run. (R3, R4, R5)
 class Keeper {
  public:
-  Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePort& port, LiveSession& session,
-         CmAgent& agent, LostPreload& lost)
+  Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePrograms& programs,
+         LiveSession& session, CmAgent& agent, LostPreload& lost)
       : child_(child),
         signals_(signals),
-        port_(port),
+        programs_(programs),
         session_(session),
         agent_(agent),
         lost_(lost),
@@ -69,8 +69,8 @@ class Keeper {
     }
     if (child_.signal() != 0)
       ending_.begin(fmt::format("{} was killed by signal {}", name_, signal_text(child_.signal())));
-    if (child_.ended()) port_.end_when_idle();
-    if (ending_.finished()) port_.stop();
+    if (child_.ended()) programs_.end_when_idle();
+    if (ending_.finished()) programs_.stop();
   }
 
   void on_death(const std::string& who) { ending_.begin(who + " has died with its device open"); }
@@ -80,7 +80,7 @@ class Keeper {
     agent_.tick();
     look_for_lost();
     ending_.advance();
-    if (ending_.finished()) port_.stop();
+    if (ending_.finished()) programs_.stop();
   }
 
   void look_for_lost() {  // (R7)
@@ -102,7 +102,7 @@ class Keeper {
  private:
   ChildProcess& child_;
   SignalDescriptor& signals_;
-  LivePort& port_;
+  LivePrograms& programs_;
   LiveSession& session_;
   CmAgent& agent_;
   LostPreload& lost_;
@@ -132,25 +132,25 @@ int run_verbs_program(const RunOptions& o) {
   // (1) listen, (2) set the fabric up, (3) start the program
   SignalDescriptor signals;
   std::unique_ptr<Keeper> keeper;
-  LiveHost host(o, params, address,
-                {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
-                 [&](const std::string& who) { keeper->on_death(who); }});
+  LiveSource source(o, params, address,
+                    {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
+                     [&](const std::string& who) { keeper->on_death(who); }});
   CmAgent agent(library_folder(), address);
   std::string files;
   if (o.device_files) {
-    if (!agent.error().empty()) host.log.say(agent.error());
-    const auto say = [&host](const std::string& why) { host.log.say(why); };
+    if (!agent.error().empty()) source.log.say(agent.error());
+    const auto say = [&source](const std::string& why) { source.log.say(why); };
     files = write_device_files(o, params, o.own_network, say);
     variables.emplace_back("RXNIC_DEVICE_FILES", files);
   }
-  LiveSession session(o, params, host, files);
+  LiveSession session(o, params, source, files);
   LostPreload lost(files, kPreloadedLibrary);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
     return child.start_error() == ENOENT ? kNotFound : kNotExecutable;
   }
-  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session, agent, lost);
+  keeper = std::make_unique<Keeper>(o, child, signals, source.programs, session, agent, lost);
 
   // (4) simulate until the program has ended and no program has a NIC open
   session.run();

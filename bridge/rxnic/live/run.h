@@ -7,8 +7,8 @@
 //   R3  The run ends when the program has ended and nobody has a NIC open any more. Its status is the program's,
 //       128 + signal when a signal ended it, 127 when there is no such program, 126 when it cannot be executed.
 //   R4  The run owns the program and everything that this starts, as mpirun does. A program may be killed by a signal,
-//       or a process that has a NIC open may die (live_port.h R5). Then the others see what hardware would show them,
-//       and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
+//       or a process that has a NIC open may die (live_programs.h R5). Then the others see what hardware would show
+//       them, and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
 //   R5  SIGINT, SIGTERM and SIGHUP are passed on to the program, unless the terminal has done that. What has not ended
 //       `grace` later is ended; at the second signal it is killed.
 //   R6  Unless `device_files` is false the program is shown the files that a driver would have made for its NICs

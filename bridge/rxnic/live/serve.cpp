@@ -10,7 +10,7 @@
 #include "bridge/rxnic/live/cm_agent.h"
 #include "bridge/rxnic/live/device_files.h"
 #include "bridge/rxnic/live/library_folder.h"
-#include "bridge/rxnic/live/live_host.h"
+#include "bridge/rxnic/live/live_source.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "model/params/config.h"
@@ -39,10 +39,10 @@ int serve(const ServeOptions& o) {
   make_folder("--out", o.out);
   SignalDescriptor signals;
   LiveSession* session = nullptr;
-  LivePort* port = nullptr;
-  const auto on_signal = [&signals, &port] {
+  LivePrograms* programs = nullptr;
+  const auto on_signal = [&signals, &programs] {
     while (const auto signal = signals.take()) {
-      if (signal->number != SIGCHLD) port->stop();
+      if (signal->number != SIGCHLD) programs->stop();
     }
   };
   CmAgent agent(folder, o.socket);
@@ -50,12 +50,12 @@ int serve(const ServeOptions& o) {
     session->tick();
     agent.tick();
   };
-  LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, on_tick});
-  const auto say = [&host](const std::string& why) { host.log.say(why); };
+  LiveSource source(o, params, o.socket, {signals.descriptor(), on_signal, on_tick});
+  const auto say = [&source](const std::string& why) { source.log.say(why); };
   const std::string files = write_device_files(o, params, false, say);
-  LiveSession serving(o, params, host, files);
+  LiveSession serving(o, params, source, files);
   if (!agent.error().empty()) serving.say(agent.error());
-  port = &host.port;
+  programs = &source.programs;
   session = &serving;
   if (!o.quiet) {
     serving.say(

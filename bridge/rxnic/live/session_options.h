@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridge/device/nic_addresses.h"
+#include "bridge/driver/nic_addresses.h"
 #include "bridge/rtl/rtl_request.h"
 #include "model/engine/step_order.h"
 #include "model/system/waves_request.h"

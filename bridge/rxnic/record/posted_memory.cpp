@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "bridge/channel/tag_ring.h"
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 #include "model/core/receive_queue/wqe_format.h"
 
 namespace rxnic {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridge/device/nic_addresses.h"
-#include "bridge/device/verbs_numbers.h"
+#include "bridge/driver/nic_addresses.h"
+#include "bridge/driver/verbs_numbers.h"
 #include "bridge/rxnic/record/program_image.h"
 #include "bridge/rxnic/record/what_if_plan.h"
 #include "model/core/requester/send_wqe_format.h"

@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "bridge/rxnic/fabric/fabric_simulation.h"
-#include "bridge/rxnic/record/log_port.h"
+#include "bridge/rxnic/record/recorded_programs.h"
 #include "bridge/rxnic/record/recorder.h"
 #include "bridge/rxnic/report/report.h"
 #include "model/params/config.h"
@@ -162,10 +162,10 @@ bool is_recorded_run(const std::string& path) {
 RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOptions& o) {
   const std::string log = host_log_file(folder);
   ReplayState state;
-  LogPort port(log, state);
+  RecordedPrograms programs(log, state);
   LogMemory memory(log, state);
   FrameCheck frames(wire_file(folder), log, state);
-  const HostLogHeader& header = port.header();
+  const HostLogHeader& header = programs.header();
 
   RecordedRun run;
   RunResult& r = run.result;
@@ -177,16 +177,16 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   r.mode = "fast";  // the recorded run's, unless its report says otherwise
   const NicAddresses addresses = recorded_addresses(header, log);
 
-  std::optional<PlanningPort> planning_port;
+  std::optional<PlanningPrograms> planning;
   std::optional<PlanningMemory> planning_memory;
   if (o.planner != nullptr) {
     const auto now = [&state] { return state.now(); };
-    planning_port.emplace(port, *o.planner, now);
+    planning.emplace(programs, *o.planner, now);
     planning_memory.emplace(memory, *o.planner, now);
   }
   const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params);
   FabricSimulation simulation({r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order, rtl.get()},
-                              planning_port ? static_cast<HostPort&>(*planning_port) : port,
+                              planning ? static_cast<Programs&>(*planning) : programs,
                               planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
@@ -201,22 +201,22 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   const RunFeatures features = features_of_programs(r.params, header.nics);
   const auto no_effect = parameters_without_effect(r.params, r.config, r.overrides, features);
   r.warnings.insert(r.warnings.end(), no_effect.begin(), no_effect.end());
-  if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: further events");
-  if (port.finished()) run.cut = port.end().cut;
+  if (!state.over() && !programs.finished()) state.differs("found the end of the run; recorded: further events");
+  if (programs.finished()) run.cut = programs.end().cut;
   if (!run.cut.empty()) r.warnings.push_back("the record ends before the run did: " + run.cut);
   memory.finish();
   if (run.cut.empty()) frames.finish();
   if (!state.over()) {
-    expect_equal(state, "cycles", r.cycles, port.end().cycle + 1);
+    expect_equal(state, "cycles", r.cycles, programs.end().cycle + 1);
     if (run.cut.empty()) {
-      expect_equal(state, "CQEs", r.cqes, port.end().cqes);
-      expect_equal(state, "frames", frames.frames(), port.end().frames);
+      expect_equal(state, "CQEs", r.cqes, programs.end().cqes);
+      expect_equal(state, "frames", frames.frames(), programs.end().frames);
     }
-    expect_equal(state, "reads", memory.reads(), port.end().reads);
-    expect_equal(state, "writes", memory.writes(), port.end().writes);
-    if (memory.digest() != port.end().digest) state.differs("found other writes than were recorded");
+    expect_equal(state, "reads", memory.reads(), programs.end().reads);
+    expect_equal(state, "writes", memory.writes(), programs.end().writes);
+    if (memory.digest() != programs.end().digest) state.differs("found other writes than were recorded");
   }
-  run.events = port.events();
+  run.events = programs.events();
   run.reads = memory.reads();
   run.writes = memory.writes();
   run.frames = frames.frames();

@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "bridge/device/nic_addresses.h"
+#include "bridge/driver/nic_addresses.h"
 #include "bridge/rtl/rtl_request.h"
 #include "bridge/rxnic/record/what_if_planner.h"
 #include "model/engine/engine.h"

@@ -29,16 +29,16 @@ void Recorder::fail(const TraceError& error) {
   if (on_failure_) on_failure_(error);
 }
 
-void Recorder::on_event(Cycle now, const HostEvent& e) {
+void Recorder::on_event(Cycle now, const ProgramEvent& e) {
   record([&] {
     switch (e.kind) {
-      case HostEvent::Kind::kOpen:
+      case ProgramEvent::Kind::kOpen:
         return log_.open(now.count, raw(e.client), e.nic, e.pid, e.program);
-      case HostEvent::Kind::kRequest:
+      case ProgramEvent::Kind::kRequest:
         return log_.request(now.count, raw(e.client), request_name(e.message.type), body_text(e.message));
-      case HostEvent::Kind::kDoorbell:
+      case ProgramEvent::Kind::kDoorbell:
         return log_.doorbell(now.count, raw(e.client), board_name(e.board), e.index, e.value);
-      case HostEvent::Kind::kClose:
+      case ProgramEvent::Kind::kClose:
         return log_.disconnect(now.count, raw(e.client));
     }
   });

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "bridge/device/host_bridge.h"
+#include "bridge/driver/programs_bridge.h"
 #include "model/nic/fabric.h"
 #include "traces/capture_writer.h"
 #include "traces/host_log.h"
@@ -15,7 +15,7 @@ namespace rxnic {
 inline constexpr const char* kHostLogFile = "host.jsonl";
 inline constexpr const char* kWireFile = "wire.pcap";
 
-class Recorder final : public HostObserver, public FabricObserver {
+class Recorder final : public ProgramObserver, public FabricObserver {
  public:
   // Both files are made in `folder`. Throws TraceError.
   // on_failure: a later write error, once: the record ends there, can be replayed so far (host_log.h R6), and nothing
@@ -23,7 +23,7 @@ class Recorder final : public HostObserver, public FabricObserver {
   Recorder(const std::string& folder, const HostLogHeader& header,
            std::function<void(const TraceError&)> on_failure = {});
 
-  void on_event(Cycle now, const HostEvent& event) override;
+  void on_event(Cycle now, const ProgramEvent& event) override;
   void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override;

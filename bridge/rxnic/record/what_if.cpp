@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bridge/device/attributes.h"
+#include "bridge/driver/attributes.h"
 #include "bridge/rxnic/fabric/fabric_simulation.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "model/params/config.h"
@@ -147,9 +147,9 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
 
   ReplayState state;
   PlannedMemory memory(plan);
-  WhatIfPort port(plan, o.loop, {recorded.nic.clock_period_ps, params.nic.clock_period_ps}, memory, state);
+  WhatIfPrograms programs(plan, o.loop, {recorded.nic.clock_period_ps, params.nic.clock_period_ps}, memory, state);
   const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, params);
-  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get()}, port,
+  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get()}, programs,
                               memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
@@ -167,8 +167,8 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   w.loop = o.loop == Loop::kClosed ? "closed" : "open";
   w.config = header.config;
   w.overrides = header.overrides;
-  w.inputs = port.given();
-  w.given_up = port.given_up() + port.left_out();
+  w.inputs = programs.given();
+  w.given_up = programs.given_up() + programs.left_out();
   w.unposted_bytes = plan.unposted_bytes;
   w.unknown_bytes = memory.unknown_bytes();
   w.different_bytes = planner.image().differences(memory.image(), is_own_memory);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bridge/rtl/rtl_request.h"
-#include "bridge/rxnic/record/what_if_port.h"
+#include "bridge/rxnic/record/what_if_programs.h"
 #include "model/engine/engine.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"

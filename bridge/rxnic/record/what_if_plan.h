@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "bridge/device/host_port.h"
+#include "bridge/driver/programs.h"
 #include "bridge/rxnic/record/device_outputs.h"
 
 namespace rxnic {
@@ -66,7 +66,7 @@ struct PlannedInput {
   channel::Board board{};
   std::uint32_t index = 0;
   std::uint64_t value = 0;
-  std::unique_ptr<HostEvent> control;  // kControl
+  std::unique_ptr<ProgramEvent> control;  // kControl
   // What rose since the input before: of the same program for a doorbell, since the control input before otherwise.
   std::vector<AwaitedCount> awaited;
   std::uint64_t replies = 0;

@@ -68,8 +68,8 @@ void WhatIfPlanner::take_risen(Line& line, bool control, PlannedInput& input) {
 }
 
 // (R1)
-void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
-  if (event.kind == HostEvent::Kind::kOpen) {
+void WhatIfPlanner::input(Cycle now, const ProgramEvent& event) {
+  if (event.kind == ProgramEvent::Kind::kOpen) {
     const auto number = static_cast<std::uint32_t>(plan_.programs.size());
     const auto known = event.pid == 0 ? by_pid_.end() : by_pid_.find(event.pid);
     const std::uint32_t program = known == by_pid_.end() ? number : known->second;
@@ -88,7 +88,7 @@ void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
   PlannedInput input;
   input.session = session->second;
   input.recorded = now;
-  if (event.kind == HostEvent::Kind::kDoorbell) {
+  if (event.kind == ProgramEvent::Kind::kDoorbell) {
     input.kind = PlannedInput::Kind::kPost;
     input.board = event.board;
     input.index = event.index;
@@ -100,11 +100,11 @@ void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
     take_risen(line, false, input);
   } else {
     input.kind = PlannedInput::Kind::kControl;
-    input.control = std::make_unique<HostEvent>(event);
+    input.control = std::make_unique<ProgramEvent>(event);
     take_risen(control_, true, input);
   }
   plan_.inputs.push_back(std::move(input));
-  if (event.kind == HostEvent::Kind::kDoorbell) {
+  if (event.kind == ProgramEvent::Kind::kDoorbell) {
     posted_.rung(session->second, event.board, event.index, event.value, inputs());
   }
 }
@@ -235,35 +235,35 @@ WhatIfPlan WhatIfPlanner::finish(Cycle end) {
   return std::move(plan_);
 }
 
-bool PlanningPort::take(Cycle now, HostEvent& event) {
-  if (!port_.take(now, event)) return false;
+bool PlanningPrograms::take(Cycle now, ProgramEvent& event) {
+  if (!programs_.take(now, event)) return false;
   planner_.input(now, event);
   return true;
 }
 
-void PlanningPort::opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) {
+void PlanningPrograms::opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) {
   planner_.opened(now_(), client, status);
-  port_.opened(client, status, attributes);
+  programs_.opened(client, status, attributes);
 }
 
-void PlanningPort::reply(ClientId client, const channel::Message& message) {
+void PlanningPrograms::reply(ClientId client, const channel::Message& message) {
   planner_.replied(now_(), client, message);
-  port_.reply(client, message);
+  programs_.reply(client, message);
 }
 
-void PlanningPort::completed(ClientId client, Cqn cq, std::uint32_t count) {
+void PlanningPrograms::completed(ClientId client, Cqn cq, std::uint32_t count) {
   planner_.completed(now_(), client, cq, count);
-  port_.completed(client, cq, count);
+  programs_.completed(client, cq, count);
 }
 
-void PlanningPort::notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) {
+void PlanningPrograms::notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) {
   planner_.notified(now_(), client);
-  port_.notify(client, channel, event);
+  programs_.notify(client, channel, event);
 }
 
-void PlanningPort::released(ClientId client) {
+void PlanningPrograms::released(ClientId client) {
   planner_.released(now_());
-  port_.released(client);
+  programs_.released(client);
 }
 
 bool PlanningMemory::read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) {

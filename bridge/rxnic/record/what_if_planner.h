@@ -35,7 +35,7 @@ class WhatIfPlanner {
         posted_(image_, plan_.sessions, nics, addresses, linked_lists) {}
   WhatIfPlanner(const WhatIfPlanner&) = delete;
 
-  void input(Cycle now, const HostEvent& event);
+  void input(Cycle now, const ProgramEvent& event);
   void opened(Cycle now, ClientId client, std::int32_t status);
   void replied(Cycle now, ClientId client, const channel::Message& message);
   void released(Cycle now) { output(DeviceOutputs::kReplies, 1, now); }
@@ -84,26 +84,26 @@ class WhatIfPlanner {
   std::vector<std::uint64_t> asked_;      // bytes of own memory so far, by session
 };
 
-// A HostPort and a ProgramMemory that pass everything on, and to the planner.
-class PlanningPort final : public HostPort {
+// A Programs and a ProgramMemory that pass everything on, and to the planner.
+class PlanningPrograms final : public Programs {
  public:
-  PlanningPort(HostPort& port, WhatIfPlanner& planner, std::function<Cycle()> now)
-      : port_(port), planner_(planner), now_(std::move(now)) {}
-  bool take(Cycle now, HostEvent& event) override;
+  PlanningPrograms(Programs& programs, WhatIfPlanner& planner, std::function<Cycle()> now)
+      : programs_(programs), planner_(planner), now_(std::move(now)) {}
+  bool take(Cycle now, ProgramEvent& event) override;
   void opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) override;
   void reply(ClientId client, const channel::Message& message) override;
   void completed(ClientId client, Cqn cq, std::uint32_t count) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
   void discard_events(ClientId client, channel::Request frees, std::uint32_t number) override {
-    port_.discard_events(client, frees, number);
+    programs_.discard_events(client, frees, number);
   }
   void released(ClientId client) override;
-  Cycle wait(Cycle now, Cycle due) override { return port_.wait(now, due); }
-  Cycle next_look(Cycle now) override { return port_.next_look(now); }
-  Cycle sooner(Cycle look) override { return port_.sooner(look); }
+  Cycle wait(Cycle now, Cycle due) override { return programs_.wait(now, due); }
+  Cycle next_look(Cycle now) override { return programs_.next_look(now); }
+  Cycle sooner(Cycle look) override { return programs_.sooner(look); }
 
  private:
-  HostPort& port_;
+  Programs& programs_;
   WhatIfPlanner& planner_;
   std::function<Cycle()> now_;
 };

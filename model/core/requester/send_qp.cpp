@@ -13,7 +13,7 @@ namespace rxnic {
 namespace {
 
 // The ring; of a QP without one the numbers of its own WQEs, one of each rendezvous at a time. (R8)
-SendQueueContext ring_of(const SendQueueContext& queue, const SendPort& port) {
+SendQueueContext ring_of(const SendQueueContext& queue, const SendState& port) {
   SendQueueContext ring = queue;
   if (ring.slots == 0) ring.slots = std::bit_ceil(port.rendezvous.size());
   return ring;
@@ -21,7 +21,7 @@ SendQueueContext ring_of(const SendQueueContext& queue, const SendPort& port) {
 
 }  // namespace
 
-SendQp::SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port)
+SendQp::SendQp(const SendQpContext& context, const RequesterParams& params, SendState& port)
     : params_(params),
       port_(port),
       context_(context),

@@ -63,8 +63,8 @@ struct SendQpContext {
 };
 
 // State that the QPs of a port share.
-struct SendPort {
-  explicit SendPort(HostMemory& m, std::uint32_t most_rendezvous = RequesterParams{}.rendezvous)
+struct SendState {
+  explicit SendState(HostMemory& m, std::uint32_t most_rendezvous = RequesterParams{}.rendezvous)
       : memory(m), locator(m), rendezvous(most_rendezvous) {}
   HostMemory& memory;
   PayloadLocator locator;
@@ -75,7 +75,7 @@ struct SendPort {
 
 class SendQp {
  public:
-  SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port);
+  SendQp(const SendQpContext& context, const RequesterParams& params, SendState& port);
 
   // Software's side. configure: everything but the ring; a QP that has failed stays so unless it recovers.
   void configure(const SendQpContext& context);
@@ -190,7 +190,7 @@ class SendQp {
   bool is_stopped(std::uint32_t wqe) const { return static_cast<std::int32_t>(wqe - stop_wqe_) >= 0; }
 
   const RequesterParams& params_;
-  SendPort& port_;
+  SendState& port_;
   SendQpContext context_;
   bool own_ = false;  // (R8)
   SendRing ring_;

@@ -195,7 +195,7 @@ TEST(SurveyOfUnreadable, CnpsAreCountedInBothDirections) {
   }
 }
 
-TEST(CaptureCensus, OtherPortsAreCounted) {
+TEST(CaptureCensus, OtherUdpPortsAreCounted) {
   Feed f;
   for (const std::uint16_t port : {4790, 4790, 53}) {
     Blob frame = send_frame(1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// R6 and R8 of traces/capture_reader.h; traces/other_ports.h.
+// R6 and R8 of traces/capture_reader.h; traces/other_udp_ports.h.
 #include <gtest/gtest.h>
 
 #include "model/core/wire/parsed.h"
 #include "testbench/unit/traces/roce_frames.h"
-#include "traces/other_ports.h"
+#include "traces/other_udp_ports.h"
 
 namespace rxnic::capture_inside_test {
 namespace {
@@ -82,8 +82,8 @@ TEST(CaptureInside, AFilledCutHasZerosARightIcrcAndNoUdpChecksum) {
   EXPECT_EQ(f.bytes[200], 0);
 }
 
-// other_ports.h, R1 and R2
-TEST(OtherPorts, WhatLooksLikeRoceIsFoundOnAnyPort) {
+// other_udp_ports.h, R1 and R2
+TEST(OtherUdpPorts, WhatLooksLikeRoceIsFoundOnAnyPort) {
   const auto own = looks_like_roce(on_port(4790, true), &icrc_matches);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->port, 4790);
@@ -98,7 +98,7 @@ TEST(OtherPorts, WhatLooksLikeRoceIsFoundOnAnyPort) {
   EXPECT_FALSE(by_headers->icrc_right);
 }
 
-TEST(OtherPorts, OneFieldThatIsWrongAndNoIcrcIsNoRoce) {
+TEST(OtherUdpPorts, OneFieldThatIsWrongAndNoIcrcIsNoRoce) {
   const auto with = [](std::size_t at, std::uint8_t value) {
     Blob frame = on_port(5000, true);
     frame.back() ^= 1;
@@ -115,8 +115,8 @@ TEST(OtherPorts, OneFieldThatIsWrongAndNoIcrcIsNoRoce) {
   EXPECT_FALSE(with(kUdpAt + 5, 0)) << "UDP length";
 }
 
-// other_ports.h, R3
-TEST(OtherPorts, AReadPortBecomesRocesAndARightIcrcStaysRight) {
+// other_udp_ports.h, R3
+TEST(OtherUdpPorts, AReadPortBecomesRocesAndARightIcrcStaysRight) {
   for (const bool own : {true, false}) {
     Blob frame = on_port(4790, own);
     store_be16(&frame[kUdpAt + 6], 0x7777);  // a checksum of the old port
@@ -127,7 +127,7 @@ TEST(OtherPorts, AReadPortBecomesRocesAndARightIcrcStaysRight) {
     ASSERT_EQ(parse(f.bytes, kEth, h), ParseStatus::kOk);
     EXPECT_EQ(wrong_checksum(f.bytes, h), DropReason::kNone);
     EXPECT_EQ(parse(r.next().bytes, kEth, h), ParseStatus::kNotRdma) << "another port";
-    EXPECT_EQ(r.reader.on_other_ports(), 1u);
+    EXPECT_EQ(r.reader.on_other_udp_ports(), 1u);
   }
   Blob damaged = on_port(4790, true);
   damaged.back() ^= 1;
@@ -139,7 +139,7 @@ TEST(OtherPorts, AReadPortBecomesRocesAndARightIcrcStaysRight) {
   EXPECT_FALSE(icrc_matches(f.bytes, h));
 }
 
-TEST(OtherPorts, InsideOfATunnel) {
+TEST(OtherUdpPorts, InsideOfATunnel) {
   const Blob tunnel = ethernet(0x0800, ipv4_packet(4, without_ethernet(on_port(4790, true))));
   Reading hint({{0, 0, tunnel}});
   EXPECT_TRUE(hint.next().tunnel) << "for the hint";

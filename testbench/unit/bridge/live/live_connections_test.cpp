@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_port.h: which programs are accepted (R1, R2), how a client ends (R5), how the port ends (R8).
-#include "bridge/live/live_port.h"
+// live_programs.h: which programs are accepted (R1, R2), how a client ends (R5), how LivePrograms ends (R8).
+#include "bridge/live/live_programs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ using channel::Message;
 using channel::Request;
 using channel::Waiting;
 using testing::HasSubstr;
-using Kind = HostEvent::Kind;
+using Kind = ProgramEvent::Kind;
 
-class LiveConnectionsTest : public LivePortTest {};
+class LiveConnectionsTest : public LiveProgramsTest {};
 
 TEST_F(LiveConnectionsTest, HelloNamesNicsAndProcess) {  // R2
   LiveProgram program;
@@ -64,21 +64,21 @@ TEST_F(LiveConnectionsTest, OpenIsAnsweredWithWhatTheDeviceSays) {
   std::strcpy(hello.body.hello.program, "pro\ngram");
   program.send(hello);
   program.send_open(2);
-  const HostEvent event = take_one();
+  const ProgramEvent event = take_one();
   ASSERT_EQ(event.kind, Kind::kOpen);
   EXPECT_EQ(event.nic, 2u);
   EXPECT_EQ(event.pid, static_cast<std::uint32_t>(getpid()));
   EXPECT_EQ(event.program, "pro?gram");
   channel::DeviceAttributes attributes;
   attributes.max_qps = 12345;
-  port->opened(event.client, 0, attributes);
+  programs->opened(event.client, 0, attributes);
   Message reply;
   ASSERT_EQ(program.receive(reply), 0);  // of kHello
   ASSERT_EQ(program.receive(reply), 0);
   EXPECT_EQ(reply.type, Request::kOpen);
   EXPECT_EQ(reply.body.open.attributes.max_qps, 12345u);
   EXPECT_EQ(reply.body.open.client, raw(event.client));
-  EXPECT_EQ(port->clients(), 1u);
+  EXPECT_EQ(programs->clients(), 1u);
 }
 
 TEST_F(LiveConnectionsTest, ADeviceThatRefusesLeavesNoClient) {
@@ -86,13 +86,13 @@ TEST_F(LiveConnectionsTest, ADeviceThatRefusesLeavesNoClient) {
   program.make();
   program.connect(options.address);
   program.send_open(7);
-  const HostEvent event = take_one();
-  port->opened(event.client, ENODEV, {});
+  const ProgramEvent event = take_one();
+  programs->opened(event.client, ENODEV, {});
   Message reply;
   ASSERT_EQ(program.receive(reply), 0);
   EXPECT_EQ(reply.status, ENODEV);
-  EXPECT_EQ(port->clients(), 0u);
-  EXPECT_EQ(port->find(event.client), nullptr);
+  EXPECT_EQ(programs->clients(), 0u);
+  EXPECT_EQ(programs->find(event.client), nullptr);
   program.socket.reset();
   EXPECT_TRUE(take().empty());
 }
@@ -137,7 +137,7 @@ TEST_F(LiveConnectionsTest, DescriptorsThatAreNotWhatTheyShouldBeAreRefused) {
   Message reply;
   ASSERT_EQ(program.receive(reply), 0);
   EXPECT_EQ(reply.status, EINVAL);
-  EXPECT_EQ(port->counters().refused, cases.size() + 1);
+  EXPECT_EQ(programs->counters().refused, cases.size() + 1);
 }
 
 TEST_F(LiveConnectionsTest, AMessageOutOfPlaceIsEinval) {  // R2
@@ -168,7 +168,7 @@ TEST_F(LiveConnectionsTest, APacketThatIsNoMessageEndsItsConnectionOnly) {  // R
   const ClientId client = open_program(good);
   open_program(bad);
   ASSERT_EQ(::send(bad.socket.get(), "garbage", 7, 0), 7);
-  const HostEvent event = take_one();
+  const ProgramEvent event = take_one();
   EXPECT_EQ(event.kind, Kind::kClose);
   EXPECT_NE(event.client, client);
   Message reply;
@@ -189,10 +189,10 @@ TEST_F(LiveConnectionsTest, AnotherUserIsDisconnected) {  // R1
     Message reply;
     return program.receive(reply, Waiting::kYes) == EPIPE ? 0 : 4;
   });
-  while (port->counters().refused == 0) {
+  while (programs->counters().refused == 0) {
     now += options.look_cycles;
-    HostEvent event;
-    ASSERT_FALSE(port->take(now, event));
+    ProgramEvent event;
+    ASSERT_FALSE(programs->take(now, event));
     sched_yield();
   }
   EXPECT_EQ(child.status(), 0);
@@ -219,13 +219,13 @@ TEST_F(LiveConnectionsTest, AClientEndsWithItsConnection) {  // R5
   const ClientId client = open_program(program);
   carry_out(program, Request::kCreateQp);
   program.socket.reset();
-  const HostEvent event = take_one();
+  const ProgramEvent event = take_one();
   EXPECT_EQ(event.kind, Kind::kClose);
   EXPECT_EQ(event.client, client);
-  EXPECT_EQ(port->find(client), nullptr);
-  EXPECT_EQ(port->clients(), 0u);
-  port->completed(client, Cqn{1}, 1);
-  port->notify(client, 0, {});
+  EXPECT_EQ(programs->find(client), nullptr);
+  EXPECT_EQ(programs->clients(), 0u);
+  programs->completed(client, Cqn{1}, 1);
+  programs->notify(client, 0, {});
 }
 
 TEST_F(LiveConnectionsTest, OneThatHasNotLeftHasDied) {  // R5
@@ -246,10 +246,10 @@ TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
   LiveProgram program;
   const ClientId client = open_program(program);
   program.send(message_of(Request::kCreateQp));
-  const HostEvent event = take_one();
+  const ProgramEvent event = take_one();
   program.socket.reset();
   EXPECT_TRUE(take().empty());
-  port->reply(client, event.message);
+  programs->reply(client, event.message);
   EXPECT_EQ(take_one().kind, Kind::kClose);
 }
 
@@ -264,14 +264,14 @@ TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
     program.send(message_of(Request::kCreateQp));
     return pause();
   });
-  HostEvent event = wait_for_one();
-  port->opened(event.client, 0, {});
+  ProgramEvent event = wait_for_one();
+  programs->opened(event.client, 0, {});
   event = wait_for_one();
   ASSERT_EQ(event.kind, Kind::kRequest);
   kill(child.pid(), SIGKILL);
   child.status();
   EXPECT_TRUE(take().empty());
-  port->reply(event.client, event.message);
+  programs->reply(event.client, event.message);
   EXPECT_EQ(take_one().kind, Kind::kClose);
 }
 
@@ -281,9 +281,9 @@ TEST_F(LiveConnectionsTest, AProgramThatGoesWhileItIsOpenedIsClosed) {  // R5
   program.connect(options.address);
   program.send_open();
   program.socket.reset();
-  const HostEvent event = take_one();
+  const ProgramEvent event = take_one();
   ASSERT_EQ(event.kind, Kind::kOpen);
-  port->opened(event.client, 0, {});
+  programs->opened(event.client, 0, {});
   EXPECT_EQ(take_one().kind, Kind::kClose);
 }
 
@@ -305,10 +305,10 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
     return pause();
   });
   close(hold[0]);
-  const HostEvent event = wait_for_one();
+  const ProgramEvent event = wait_for_one();
   ASSERT_EQ(event.kind, Kind::kOpen);
   EXPECT_EQ(event.pid, static_cast<std::uint32_t>(child.pid()));
-  port->opened(event.client, 0, {});
+  programs->opened(event.client, 0, {});
   kill(child.pid(), SIGKILL);
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   close(hold[1]);
@@ -317,7 +317,7 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
 TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsNotified) {  // R8
   LiveProgram program;
   open_program(program);
-  port.reset();
+  programs.reset();
   const auto events = LiveProgram::read_events(program.events.get());
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, EventKind::kDeviceFatal);
@@ -333,13 +333,13 @@ TEST_F(LiveConnectionsTest, StopClosesTheClients) {  // R8
   LiveProgram program;
   const ClientId client = open_program(program);
   carry_out(program, Request::kCreateQp);
-  port->stop();
-  const HostEvent event = take_one();
+  programs->stop();
+  const ProgramEvent event = take_one();
   EXPECT_EQ(event.kind, Kind::kClose);
   EXPECT_EQ(event.client, client);
   EXPECT_THAT(deaths, testing::IsEmpty());
   EXPECT_EQ(LiveProgram::read_events(program.events.get()).at(0).kind, EventKind::kDeviceFatal);
-  EXPECT_EQ(port->wait(now, kNever), kNever);
+  EXPECT_EQ(programs->wait(now, kNever), kNever);
 }
 
 TEST_F(LiveConnectionsTest, NothingIsLeftOfManyClients) {
@@ -382,16 +382,16 @@ TEST_F(LiveConnectionsTest, RandomMessagesAreAnsweredOrTheirSenderLeaves) {
       ::send(bad.socket.get(), &m, size, MSG_NOSIGNAL);
     }
     bool closed = false;
-    for (HostEvent event : take()) {
+    for (ProgramEvent event : take()) {
       closed |= event.kind == Kind::kClose;
-      if (event.kind == Kind::kRequest) port->reply(event.client, event.message);
+      if (event.kind == Kind::kRequest) programs->reply(event.client, event.message);
     }
     Message reply;
     const int result = bad.receive(reply);
     ASSERT_TRUE(result == 0 || (closed && result == EPIPE)) << result;
     bad.socket.reset();
     take();
-    ASSERT_EQ(port->clients(), 1u);
+    ASSERT_EQ(programs->clients(), 1u);
   }
   carry_out(good, Request::kAllocatePd);
 }
@@ -404,21 +404,21 @@ TEST_F(LiveConnectionsTest, ARequestThatFailsInTheSimulatorEndsItsProgramAlone) 
     LiveProgram program;
     const ClientId client = open_program(program);
     program.send(message_of(Request::kAllocatePd));
-    EXPECT_EQ(take_one().kind, HostEvent::Kind::kRequest);
+    EXPECT_EQ(take_one().kind, ProgramEvent::Kind::kRequest);
     if (ended) program.socket.reset();
     EXPECT_TRUE(take().empty());
     log.clear();
-    port->failed(client, "no memory");
+    programs->failed(client, "no memory");
     EXPECT_NE(log.find("failed in the simulator: no memory"), std::string::npos) << log;
     if (!ended) {
       EXPECT_TRUE(program.receive_is_over());
     }
-    const HostEvent event = take_one();
-    EXPECT_EQ(event.kind, HostEvent::Kind::kClose);
+    const ProgramEvent event = take_one();
+    EXPECT_EQ(event.kind, ProgramEvent::Kind::kClose);
     EXPECT_EQ(event.client, client);
-    port->failed(client, "still none");  // while its objects are freed
+    programs->failed(client, "still none");  // while its objects are freed
     EXPECT_TRUE(take().empty());
-    EXPECT_EQ(port->clients(), 1u);
+    EXPECT_EQ(programs->clients(), 1u);
   }
   carry_out(other, Request::kAllocatePd);
 }

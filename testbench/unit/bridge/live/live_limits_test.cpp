@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that take more than their share, or hand over descriptors that make the simulator wait: live_port.h R2, R11,
-// R12, live_memory.h R5.
+// Programs that take more than their share, or hand over descriptors that make the simulator wait: live_programs.h R2,
+// R11, R12, live_memory.h R5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/userfaultfd.h>
@@ -37,11 +37,11 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
-using Kind = HostEvent::Kind;
+using Kind = ProgramEvent::Kind;
 
 constexpr milliseconds kSoon{3000};  // far less than the 8 s for which a hostile descriptor makes its owner wait
 
-class LiveLimitsTest : public LivePortTest {
+class LiveLimitsTest : public LiveProgramsTest {
  protected:
   // Asks for a NIC and is refused; the id that it had.
   ClientId open_in_vain(LiveProgram& program) {
@@ -49,8 +49,8 @@ class LiveLimitsTest : public LivePortTest {
     message.body.open = {};
     program.send(message,
                  {program.memory_file.get(), program.wake.get(), program.events_write.get(), program.own_memory.get()});
-    const HostEvent event = take_one();
-    port->opened(event.client, ENODEV, {});
+    const ProgramEvent event = take_one();
+    programs->opened(event.client, ENODEV, {});
     Message reply;
     EXPECT_EQ(program.receive(reply), 0);
     EXPECT_EQ(reply.status, ENODEV);
@@ -71,8 +71,8 @@ TEST_F(LiveLimitsTest, AnIdIsUsedAgainOnceItIsReleased) {  // R12
   program.make();
   program.connect(options.address);
   EXPECT_FALSE(open_all_in_vain(program).contains(id)) << "the device still holds its memory";
-  port->released(id);
-  port->released(ClientId{0x3fff});  // of nobody: it is free
+  programs->released(id);
+  programs->released(ClientId{0x3fff});  // of nobody: it is free
   EXPECT_TRUE(open_all_in_vain(program).contains(id));
 }
 
@@ -99,7 +99,7 @@ std::size_t threads() {
 
 // Whatever a program does: a thread that it makes the simulator need may not be had then.
 TEST_F(LiveLimitsTest, EveryThreadStartsWithTheSimulator) {  // access_watch.h R3
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   const std::size_t before = threads();
   LiveProgram program;
   const ClientId client = open_program(program);
@@ -108,7 +108,7 @@ TEST_F(LiveLimitsTest, EveryThreadStartsWithTheSimulator) {  // access_watch.h R
   EXPECT_TRUE(take().empty());
   std::uint8_t byte = 1;
   EXPECT_TRUE(memory.read(client, reinterpret_cast<std::uint64_t>(&byte), {&byte, 1}));
-  EXPECT_LE(threads(), before) << "those of another port may still be ending";
+  EXPECT_LE(threads(), before) << "those of another LivePrograms may still be ending";
 }
 
 // One descriptor is left for the connection, none for what it needs besides.
@@ -126,7 +126,7 @@ TEST_F(LiveLimitsTest, WhoCannotBeWaitedForIsRefused) {  // R15
   EXPECT_TRUE(take().empty());
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_THAT(log, HasSubstr("it cannot be waited for: Too many open files"));
-  EXPECT_EQ(port->counters().refused, 1u);
+  EXPECT_EQ(programs->counters().refused, 1u);
   Message reply;
   ASSERT_EQ(bad.receive(reply), 0);
   EXPECT_EQ(reply.status, EMFILE);
@@ -143,9 +143,9 @@ TEST_F(LiveLimitsTest, AConnectionThatOpensNoNicIsClosed) {  // R2
   talks.send(message_of(Request::kHello));
   const auto begin = Clock::now();
   Message reply;
-  while (port->counters().refused < 2) {
+  while (programs->counters().refused < 2) {
     ASSERT_LT(Clock::now() - begin, std::chrono::seconds{20});
-    EXPECT_EQ(port->wait(now, now + 1'000'000), now + 1'000'000);
+    EXPECT_EQ(programs->wait(now, now + 1'000'000), now + 1'000'000);
   }
   EXPECT_GE(Clock::now() - begin, milliseconds{50});
   EXPECT_EQ(silent.receive(reply), EPIPE);
@@ -158,8 +158,8 @@ TEST_F(LiveLimitsTest, AConnectionThatOpensNoNicIsClosed) {  // R2
 TEST_F(LiveLimitsTest, AConnectionTooManyIsRefusedWithAReply) {  // R2, protocol.h R2
   options.most_clients = 1;
   start();
-  std::vector<LiveProgram> programs(65);
-  for (LiveProgram& program : programs) {
+  std::vector<LiveProgram> attached(65);
+  for (LiveProgram& program : attached) {
     program.connect(options.address);
     EXPECT_TRUE(take().empty());
   }
@@ -179,7 +179,7 @@ TEST_F(LiveLimitsTest, LinesAboutRefusedProgramsAreLimited) {  // R11
   program.make();
   program.connect(options.address);
   for (int i = 0; i < 2000; ++i) open_in_vain(program);
-  port.reset();
+  programs.reset();
   const auto lines = std::count(log.begin(), log.end(), '\n');
   EXPECT_GE(lines, 51);
   EXPECT_LT(lines, 1000);
@@ -264,18 +264,18 @@ TEST_F(LiveLimitsTest, AProgramWhoseDescriptorsCannotBeClosedIsDisconnected) {  
   const auto until = Clock::now() + std::chrono::seconds{30};
   std::size_t refusals = 0;
   for (bool over = false; !over && Clock::now() < until;) {
-    for (const HostEvent& event : take()) over |= event.kind == Kind::kClose && event.client == bad_client;
+    for (const ProgramEvent& event : take()) over |= event.kind == Kind::kClose && event.client == bad_client;
     Message reply;
     while (bad.receive(reply) == 0) ++refusals;
   }
   EXPECT_TRUE(bad.receive_is_over());
   EXPECT_EQ(refusals, channel::Doorkeeper::kMostOfOwner);
   EXPECT_THAT(log, HasSubstr("descriptors that it has passed cannot be closed"));
-  // The others go on, and the port ends.
+  // The others go on, and LivePrograms ends.
   good.send(message_of(Request::kAllocatePd));
   EXPECT_EQ(take_one().client, good_client);
   const auto begin = Clock::now();
-  port.reset();
+  programs.reset();
   EXPECT_LT(Clock::now() - begin, kSoon);
   endless.release();
   waitpid(child, nullptr, 0);
@@ -290,23 +290,24 @@ TEST_F(LiveLimitsTest, EventsThatWaitHaveABoundForAProgram) {  // live_client.h 
     channel::Descriptor read_end, write_end;
     LiveProgram::make_pipe(read_end, write_end);
     program.send(message_of(Request::kCreateChannel), {write_end.get()});
-    const HostEvent event = take_one();
+    const ProgramEvent event = take_one();
     channels.push_back(event.message.body.handle.number);
-    port->reply(client, event.message);
+    programs->reply(client, event.message);
     ends.push_back(std::move(read_end));
   }
   const auto of_pipe = static_cast<std::size_t>(fcntl(ends[0].get(), F_GETPIPE_SZ)) / sizeof(channel::EventRecord);
   const std::uint32_t each = 40'000;
   for (std::uint32_t n = 0; n < each; ++n) {
-    for (const std::uint32_t channel : channels) port->notify(client, channel, {channel::EventKind::kCompletion, n});
+    for (const std::uint32_t channel : channels)
+      programs->notify(client, channel, {channel::EventKind::kCompletion, n});
   }
   const std::uint64_t all = std::uint64_t{each} * channels.size();
-  EXPECT_EQ(port->counters().lost_events, all - of_pipe * channels.size() - EventBudget::kOfClient);
+  EXPECT_EQ(programs->counters().lost_events, all - of_pipe * channels.size() - EventBudget::kOfClient);
   // In order, and the same number at the end.
   std::uint64_t got = 0;
   for (int n = 0; n < 1000 && got < of_pipe + 1; ++n) {
     for (const channel::EventRecord& event : LiveProgram::read_events(ends[0].get())) EXPECT_EQ(event.number, got++);
-    port->wait(now, now + 2'000'000);
+    programs->wait(now, now + 2'000'000);
   }
   EXPECT_GT(got, of_pipe) << "what waited comes";
 }
@@ -318,11 +319,11 @@ TEST_F(LiveLimitsTest, EventsThatGoWithTheirObjectLeaveRoom) {  // live_client.h
       static_cast<std::size_t>(fcntl(program.events.get(), F_GETPIPE_SZ)) / sizeof(channel::EventRecord);
   const std::size_t all = of_pipe + EventBudget::kOfClient;
   for (const std::uint64_t lost : {1, 2}) {
-    for (std::size_t n = 0; n < all; ++n) port->notify(client, 0, {channel::EventKind::kCompletion, 7});
-    EXPECT_EQ(port->counters().lost_events, lost - 1);
-    port->notify(client, 0, {channel::EventKind::kCompletion, 7});
-    EXPECT_EQ(port->counters().lost_events, lost);
-    port->discard_events(client, Request::kFreeCq, 7);
+    for (std::size_t n = 0; n < all; ++n) programs->notify(client, 0, {channel::EventKind::kCompletion, 7});
+    EXPECT_EQ(programs->counters().lost_events, lost - 1);
+    programs->notify(client, 0, {channel::EventKind::kCompletion, 7});
+    EXPECT_EQ(programs->counters().lost_events, lost);
+    programs->discard_events(client, Request::kFreeCq, 7);
   }
 }
 
@@ -332,12 +333,12 @@ TEST_F(LiveLimitsTest, AnEventfdThatStaysReadableDoesNotKeepTheSimulatorAwake) {
   program.wake.reset(eventfd(1'000'000'000, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
   program.connect(options.address);
   program.send_open();
-  const HostEvent event = take_one();
-  port->opened(event.client, 0, {});
-  const std::uint64_t before = port->counters().polls;
+  const ProgramEvent event = take_one();
+  programs->opened(event.client, 0, {});
+  const std::uint64_t before = programs->counters().polls;
   const Cycle due = now + 200'000'000;  // 200 ms
-  EXPECT_EQ(port->wait(now, due), due);
-  EXPECT_LT(port->counters().polls - before, 10u);
+  EXPECT_EQ(programs->wait(now, due), due);
+  EXPECT_LT(programs->counters().polls - before, 10u);
   // It still wakes.
   program.header().simulator_sleeps.store(1);
   program.ring(channel::Board::kSend, 3, 4);
@@ -370,9 +371,9 @@ TEST_F(LiveLimitsTest, AProgramThatSuppliesItsPagesLateIsKilled) {
     program.send_open();
     for (;;) pause();
   }
-  const HostEvent event = wait_for_one();
-  port->opened(event.client, 0, {});
-  LiveMemory memory(*port, {.watch = {.tick_ms = 20, .most_ticks = 5}});
+  const ProgramEvent event = wait_for_one();
+  programs->opened(event.client, 0, {});
+  LiveMemory memory(*programs, {.watch = {.tick_ms = 20, .most_ticks = 5}});
   std::uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<std::uint8_t> own(data, data + 8);
   const auto begin = Clock::now();

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 #include "model/types/completion.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
@@ -61,7 +61,7 @@ std::vector<std::uint8_t> pattern(std::size_t bytes, std::uint8_t first = 1) {
   return data;
 }
 
-class LiveMemoryTest : public LivePortTest {
+class LiveMemoryTest : public LiveProgramsTest {
  protected:
   LiveMemoryTest() : client(open_program(program)) {}
   LiveProgram program;
@@ -69,7 +69,7 @@ class LiveMemoryTest : public LivePortTest {
 };
 
 TEST_F(LiveMemoryTest, TheMappingIsReadAndWritten) {  // R1
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   for (const std::uint64_t offset : {channel::kHeapOffset, channel::kHeapOffset + 61, LiveProgram::kBytes - 300}) {
     for (const std::size_t bytes : {1u, 2u, 3u, 63u, 64u, 65u, 128u, 300u}) {
       const auto data = pattern(bytes, static_cast<std::uint8_t>(bytes + offset));
@@ -85,7 +85,7 @@ TEST_F(LiveMemoryTest, TheMappingIsReadAndWritten) {  // R1
 }
 
 TEST_F(LiveMemoryTest, NotOneByteBehindTheMappingIsTouched) {  // R1
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   auto data = pattern(64);
   for (const std::uint64_t offset :
        {LiveProgram::kBytes - 63, LiveProgram::kBytes, LiveProgram::kBytes + 4096, (std::uint64_t{1} << 47) - 1}) {
@@ -111,9 +111,9 @@ struct Trap {
 
 // completion.h R2 and R4: a program that sees the owner byte of the first slot sees the slots behind it.
 TEST_F(LiveMemoryTest, SlotsAreWrittenFromTheLastToTheFirst) {  // R1
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   constexpr std::uint64_t kPages = channel::kHeapOffset / kPage;
-  Trap::page = static_cast<std::uint8_t*>(port->find(client)->mapping().base()) + kPages * kPage;
+  Trap::page = static_cast<std::uint8_t*>(programs->find(client)->mapping().base()) + kPages * kPage;
   Trap::behind = program.heap() + kPage;
   struct sigaction trap = {}, old = {};
   trap.sa_handler = Trap::spring;
@@ -127,7 +127,7 @@ TEST_F(LiveMemoryTest, SlotsAreWrittenFromTheLastToTheFirst) {  // R1
 
 // completion.h R2: a program that sees the owner byte of a slot sees the whole slot.
 TEST_F(LiveMemoryTest, TheOwnerByteIsWrittenLast) {  // R1
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   constexpr std::uint32_t kRounds = 5000;
   const auto value_of = [](std::uint32_t round) { return static_cast<std::uint8_t>(round % 255 + 1); };
   std::atomic<std::uint32_t> seen{0};
@@ -152,18 +152,18 @@ TEST_F(LiveMemoryTest, TheOwnerByteIsWrittenLast) {  // R1
 }
 
 TEST_F(LiveMemoryTest, OfAClientThatIsGoneTheMappingLastsUntilItIsReleased) {  // R4
-  LiveMemory memory(*port);
+  LiveMemory memory(*programs);
   std::vector<std::uint8_t> data(64, 0x5a), read(64);
   const std::uint64_t ring = ProgramMemory::kShared | channel::kHeapOffset;
   EXPECT_FALSE(memory.read(ClientId{9}, ring, read));
   program.socket.reset();
-  EXPECT_EQ(take_one().kind, HostEvent::Kind::kClose);
+  EXPECT_EQ(take_one().kind, ProgramEvent::Kind::kClose);
   EXPECT_TRUE(memory.write(client, ring, data));
   EXPECT_TRUE(memory.read(client, ring, read));
   EXPECT_EQ(read, data);
   EXPECT_FALSE(memory.exists(client));
   EXPECT_FALSE(memory.write(client, address(data.data()), data));
-  port->released(client);
+  programs->released(client);
   EXPECT_FALSE(memory.read(client, ring, read));
 }
 
@@ -174,7 +174,7 @@ struct Ways {
 constexpr Ways kWays[] = {{true, true}, {false, true}, {true, false}, {false, false}};
 class LiveProcessMemoryTest : public LiveMemoryTest, public testing::WithParamInterface<Ways> {
  protected:
-  LiveMemory memory{*port, {.process_vm = GetParam().process_vm, .map_queries = GetParam().map_queries}};
+  LiveMemory memory{*programs, {.process_vm = GetParam().process_vm, .map_queries = GetParam().map_queries}};
   Pages pages;
 };
 INSTANTIATE_TEST_SUITE_P(Way, LiveProcessMemoryTest, testing::ValuesIn(kWays), [](const auto& way) {
@@ -309,22 +309,22 @@ TEST_P(LiveProcessMemoryTest, APageAmongThousandsOfRangesIsFound) {
   munmap(many, kRanges * kPage);
 }
 
-TEST_F(LivePortTest, WithoutEitherWayNothingIsMoved) {  // live_memory.h R2
+TEST_F(LiveProgramsTest, WithoutEitherWayNothingIsMoved) {  // live_memory.h R2
   LiveProgram program;
   program.make();
   program.own_memory.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   program.connect(options.address);
   program.send_open();
   const ClientId client = take_one().client;
-  port->opened(client, 0, {});
-  LiveMemory memory(*port, {.process_vm = false});
+  programs->opened(client, 0, {});
+  LiveMemory memory(*programs, {.process_vm = false});
   auto data = pattern(64);
   EXPECT_FALSE(memory.read(client, address(data.data()), data));
   EXPECT_FALSE(memory.write(client, address(data.data()), data));
 }
 
 // Killed, and its death not noticed yet.
-TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // live_memory.h R4
+TEST_F(LiveProgramsTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // live_memory.h R4
   static std::uint8_t target[64] = {1, 2, 3};
   for (const Ways& way : kWays) {
     start();
@@ -336,8 +336,8 @@ TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // l
       return pause();
     });
     const ClientId client = wait_for_one().client;
-    port->opened(client, 0, {});
-    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
+    programs->opened(client, 0, {});
+    LiveMemory memory(*programs, {.process_vm = way.process_vm, .map_queries = way.map_queries});
     std::uint8_t data[64] = {};
     EXPECT_TRUE(memory.read(client, address(target), data));
     EXPECT_EQ(data[2], 3);
@@ -386,7 +386,7 @@ std::uint64_t stack_of(pid_t process, const char* program) {
   return is_it ? stack : 0;
 }
 
-TEST_F(LivePortTest, TheImageThatAProgramExecutesIsNotTouched) {  // live_memory.h R2, R6
+TEST_F(LiveProgramsTest, TheImageThatAProgramExecutesIsNotTouched) {  // live_memory.h R2, R6
   for (const Ways& way : kWays) {
     start();
     int go[2];
@@ -404,8 +404,8 @@ TEST_F(LivePortTest, TheImageThatAProgramExecutesIsNotTouched) {  // live_memory
       return 1;
     });
     const ClientId client = wait_for_one().client;
-    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
-    port->opened(client, 0, {});
+    LiveMemory memory(*programs, {.process_vm = way.process_vm, .map_queries = way.map_queries});
+    programs->opened(client, 0, {});
     std::uint64_t at = 0;
     while ((at = stack_of(child.pid(), "/cat")) == 0) sched_yield();
     expect_not_touched(memory, client, at, child.pid());
@@ -425,7 +425,7 @@ pid_t fork_as(pid_t wanted) {
 }
 
 // The end of the program is not noticed yet.
-TEST_F(LivePortTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // live_memory.h R2, R6
+TEST_F(LiveProgramsTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // live_memory.h R2, R6
   static std::uint8_t target[64] = {1, 2, 3};
   for (const Ways& way : kWays) {
     start();
@@ -438,8 +438,8 @@ TEST_F(LivePortTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // live
       return pause();
     });
     const ClientId client = wait_for_one().client;
-    port->opened(client, 0, {});
-    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
+    programs->opened(client, 0, {});
+    LiveMemory memory(*programs, {.process_vm = way.process_vm, .map_queries = way.map_queries});
     std::vector<std::uint8_t> data(64);
     ASSERT_TRUE(memory.read(client, address(target), data));
     const pid_t number = child.pid();
@@ -458,9 +458,9 @@ TEST_F(LivePortTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // live
 }
 
 // Another process, of an ordinary user, that cannot be traced: process_vm_* and /proc/PID/maps are refused.
-TEST_F(LivePortTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritten) {  // live_memory.h R2
+TEST_F(LiveProgramsTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritten) {  // live_memory.h R2
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  port.reset();
+  programs.reset();
   const pid_t child = fork();
   if (child == 0) {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
@@ -479,14 +479,14 @@ TEST_F(LivePortTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritte
       program.receive(reply, channel::Waiting::kYes);  // the end of the simulator
       _exit(0);
     }
-    const HostEvent event = wait_for_one();
-    port->opened(event.client, 0, {});
-    LiveMemory memory(*port);
+    const ProgramEvent event = wait_for_one();
+    programs->opened(event.client, 0, {});
+    LiveMemory memory(*programs);
     std::uint8_t data[64] = {};
     const bool read = memory.read(event.client, address(target), data) && data[2] == 3;
     const bool written = memory.write(event.client, address(target), data);
     const bool by_descriptor = memory.counters().descriptor_reads.transfers == 1;
-    port.reset();
+    programs.reset();
     int status = -1;
     waitpid(tested, &status, 0);
     _exit(status != 0 ? 3 : !read ? 4 : written ? 5 : !by_descriptor ? 6 : 0);

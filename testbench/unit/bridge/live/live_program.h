@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as the live port sees it: its end of the socket, its mapping, its pipes. In the process of the test, or in
+// A program as LivePrograms sees it: its end of the socket, its mapping, its pipes. In the process of the test, or in
 // a child of it.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 #include "bridge/channel/shared_mapping.h"
 #include "bridge/channel/socket.h"
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 #include "bridge/verbs/identity.h"
 
 namespace rxnic {
@@ -32,7 +32,7 @@ namespace rxnic {
 // In the abstract name space: no file is left behind, however the test ends.
 inline std::string unused_address() {
   static std::atomic<int> last{0};
-  return "@rxnic-port-test-" + std::to_string(getpid()) + "-" + std::to_string(++last);
+  return "@rxnic-programs-test-" + std::to_string(getpid()) + "-" + std::to_string(++last);
 }
 
 // The seed of a random test: RXNIC_SEED or 1; printed, so that a failure can be repeated.
@@ -105,7 +105,7 @@ struct LiveProgram {
     if (result == 0) message = received.message;
     return result;
   }
-  // The port has disconnected it.
+  // It has been disconnected it.
   bool receive_is_over() {
     channel::Message message;
     return receive(message) == EPIPE;
@@ -157,10 +157,10 @@ class ChildProgram {
   pid_t pid_;
 };
 
-// A port and the device behind it, which replies to the requests that a test is not about.
-class LivePortTest : public testing::Test {
+// LivePrograms and the device behind it, which replies to the requests that a test is not about.
+class LiveProgramsTest : public testing::Test {
  protected:
-  explicit LivePortTest(LiveOptions o = {}) : options(std::move(o)) {
+  explicit LiveProgramsTest(LiveOptions o = {}) : options(std::move(o)) {
     if (options.address.empty()) options.address = unused_address();
     options.log = [this](const std::string& line) { log += line + "\n"; };
     options.on_death = [this](const std::string& who) { deaths.push_back(who); };
@@ -169,38 +169,38 @@ class LivePortTest : public testing::Test {
     start();
   }
   void start() {
-    port.reset();
-    port = std::make_unique<LivePort>(options);
+    programs.reset();
+    programs = std::make_unique<LivePrograms>(options);
     std::string error;
-    ASSERT_TRUE(port->open(error)) << error;
+    ASSERT_TRUE(programs->open(error)) << error;
   }
 
   // The events that are pending now.
-  std::vector<HostEvent> take() {
-    std::vector<HostEvent> events;
+  std::vector<ProgramEvent> take() {
+    std::vector<ProgramEvent> events;
     now += options.look_cycles;
-    for (HostEvent event; port->take(now, event);) events.push_back(event);
+    for (ProgramEvent event; programs->take(now, event);) events.push_back(event);
     return events;
   }
-  HostEvent take_one() {
-    const std::vector<HostEvent> events = take();
+  ProgramEvent take_one() {
+    const std::vector<ProgramEvent> events = take();
     EXPECT_EQ(events.size(), 1u);
-    return events.empty() ? HostEvent{} : events[0];
+    return events.empty() ? ProgramEvent{} : events[0];
   }
   // Until one comes, from another process or thread.
-  HostEvent wait_for_one() {
-    for (HostEvent event;;) {
-      if (port->wait(now, kNever) == kNever) return {};
-      if (port->take(now, event)) return event;
+  ProgramEvent wait_for_one() {
+    for (ProgramEvent event;;) {
+      if (programs->wait(now, kNever) == kNever) return {};
+      if (programs->take(now, event)) return event;
     }
   }
   ClientId open_program(LiveProgram& program) {
     program.make();
     program.connect(options.address);
     program.send_open();
-    const HostEvent event = take_one();
-    EXPECT_EQ(event.kind, HostEvent::Kind::kOpen);
-    port->opened(event.client, 0, {});
+    const ProgramEvent event = take_one();
+    EXPECT_EQ(event.kind, ProgramEvent::Kind::kOpen);
+    programs->opened(event.client, 0, {});
     channel::Message message;
     EXPECT_EQ(program.receive(message), 0);
     EXPECT_EQ(message.status, 0);
@@ -209,9 +209,9 @@ class LivePortTest : public testing::Test {
   // A request that is carried out.
   void carry_out(LiveProgram& program, channel::Request type, const std::vector<int>& descriptors = {}) {
     program.send(message_of(type), descriptors);
-    const HostEvent event = take_one();
-    ASSERT_EQ(event.kind, HostEvent::Kind::kRequest);
-    port->reply(event.client, event.message);
+    const ProgramEvent event = take_one();
+    ASSERT_EQ(event.kind, ProgramEvent::Kind::kRequest);
+    programs->reply(event.client, event.message);
     channel::Message message;
     ASSERT_EQ(program.receive(message), 0);
   }
@@ -219,7 +219,7 @@ class LivePortTest : public testing::Test {
   LiveOptions options;
   std::string log;
   std::vector<std::string> deaths;
-  std::unique_ptr<LivePort> port;
+  std::unique_ptr<LivePrograms> programs;
   Cycle now{};
 };
 

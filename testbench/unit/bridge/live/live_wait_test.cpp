@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_port.h R7: model time and wall time, sleeping and waking. Only wait() itself waits for time to pass.
+// live_programs.h R7: model time and wall time, sleeping and waking. Only wait() itself waits for time to pass.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/eventfd.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "bridge/live/live_port.h"
+#include "bridge/live/live_programs.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
 namespace rxnic::live_wait_test {
@@ -22,9 +22,9 @@ using channel::Board;
 using channel::Request;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
-using Kind = HostEvent::Kind;
+using Kind = ProgramEvent::Kind;
 
-class LiveWaitTest : public LivePortTest {
+class LiveWaitTest : public LiveProgramsTest {
  protected:
   static std::uint64_t ns_since(steady_clock::time_point begin) {
     return static_cast<std::uint64_t>(nanoseconds{steady_clock::now() - begin}.count());
@@ -39,10 +39,10 @@ TEST_F(LiveWaitTest, ModelTimeStandsStillWhenNothingIsDue) {
     program.ring(Board::kSend, 0, 1);
   });
   const Cycle before = now;
-  EXPECT_EQ(port->wait(now, kNever), before);
+  EXPECT_EQ(programs->wait(now, kNever), before);
   thread.join();
-  HostEvent event;
-  ASSERT_TRUE(port->take(now, event)) << "after wait() it is looked at once, whatever look_cycles says";
+  ProgramEvent event;
+  ASSERT_TRUE(programs->take(now, event)) << "after wait() it is looked at once, whatever look_cycles says";
   EXPECT_EQ(event.kind, Kind::kDoorbell);
   EXPECT_EQ(program.header().simulator_sleeps, 0u);
 }
@@ -53,7 +53,7 @@ TEST_F(LiveWaitTest, ATimerTakesItsTime) {
   for (const std::uint64_t us : {1u, 50u, 3000u}) {
     const auto begin = steady_clock::now();
     const Cycle due = now + us * 1000;  // a cycle is a nanosecond here
-    EXPECT_EQ(port->wait(now, due), due);
+    EXPECT_EQ(programs->wait(now, due), due);
     EXPECT_GE(ns_since(begin), us * 1000);
     now = due;
   }
@@ -75,12 +75,12 @@ TEST_F(LiveWaitTest, ModelTimeIsNeverAheadOfWallTime) {
   const Cycle first = now;
   for (int i = 0; i < 300; ++i) {
     const Cycle due = now + 1'000'000;
-    const Cycle next = port->wait(now, due);
+    const Cycle next = programs->wait(now, due);
     ASSERT_GE(next, now);
     ASSERT_LE(next, due);
     now = next;
     ASSERT_LE((now - first).count * 2325 / 1000, ns_since(begin));
-    for (HostEvent event; port->take(now, event);) continue;
+    for (ProgramEvent event; programs->take(now, event);) continue;
   }
   done = true;
   thread.join();
@@ -88,23 +88,23 @@ TEST_F(LiveWaitTest, ModelTimeIsNeverAheadOfWallTime) {
 
 TEST_F(LiveWaitTest, ItIsOverOnlyWhenAskedAndNobodyIsThere) {
   const Cycle due = now + 1000;
-  EXPECT_EQ(port->wait(now, due), due) << "a program may still connect";
+  EXPECT_EQ(programs->wait(now, due), due) << "a program may still connect";
   LiveProgram program;
   open_program(program);
-  port->end_when_idle();
-  EXPECT_EQ(port->wait(now, due), due) << "a program is connected";
+  programs->end_when_idle();
+  EXPECT_EQ(programs->wait(now, due), due) << "a program is connected";
   program.socket.reset();
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   LiveProgram at_the_door;
   at_the_door.connect(options.address);
-  EXPECT_EQ(port->wait(now, due), due) << "another one has just connected";
+  EXPECT_EQ(programs->wait(now, due), due) << "another one has just connected";
   at_the_door.socket.reset();
-  EXPECT_EQ(port->wait(now, kNever), kNever);
+  EXPECT_EQ(programs->wait(now, kNever), kNever);
 }
 
 TEST_F(LiveWaitTest, StopEndsASleep) {  // R8
-  std::thread thread([&] { port->stop(); });
-  EXPECT_EQ(port->wait(now, kNever), kNever);
+  std::thread thread([&] { programs->stop(); });
+  EXPECT_EQ(programs->wait(now, kNever), kNever);
   thread.join();
 }
 
@@ -115,16 +115,16 @@ TEST_F(LiveWaitTest, StopEndsARunWhoseProgramsAreNotClosedInTime) {  // R8
   open_program(program);
   program.send(message_of(channel::Request::kAllocatePd));
   EXPECT_EQ(take_one().kind, Kind::kRequest);  // the model never replies
-  port->stop();
+  programs->stop();
   const auto begin = std::chrono::steady_clock::now();
-  HostEvent event;
-  while (port->next_look(now) != kNever) {
+  ProgramEvent event;
+  while (programs->next_look(now) != kNever) {
     ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{30});
     now += options.look_cycles;
-    EXPECT_FALSE(port->take(now, event));
+    EXPECT_FALSE(programs->take(now, event));
   }
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{50});
-  EXPECT_EQ(port->wait(now, now + 1000), kNever);
+  EXPECT_EQ(programs->wait(now, now + 1000), kNever);
 }
 
 TEST_F(LiveWaitTest, StopIsSeenThoughAProgramRingsAllTheTime) {  // R11
@@ -137,11 +137,11 @@ TEST_F(LiveWaitTest, StopIsSeenThoughAProgramRingsAllTheTime) {  // R11
   };
   ring_everything();
   now += options.look_cycles;
-  HostEvent event;
+  ProgramEvent event;
   std::uint64_t taken = 0, taken_before_stop = 0;
-  for (; port->take(now, event); ++taken) {
+  for (; programs->take(now, event); ++taken) {
     if (event.kind == Kind::kClose) break;
-    if (taken == 100) port->stop();
+    if (taken == 100) programs->stop();
     if (program.receive_is_over() && taken_before_stop == 0) taken_before_stop = taken;
   }
   EXPECT_GT(taken_before_stop, 0u);
@@ -164,16 +164,16 @@ TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
     if (++ticks == 3) {
       ASSERT_EQ(write(signal.get(), &one, sizeof one), 8);
     }
-    if (signals != 0) port->stop();
+    if (signals != 0) programs->stop();
   };
   start();
-  EXPECT_EQ(port->wait(now, kNever), kNever);
+  EXPECT_EQ(programs->wait(now, kNever), kNever);
   EXPECT_EQ(signals, 1);
   EXPECT_GE(ticks, 3);
 }
 
-// Waits as a thread of the program does, but for ever: a lost wake-up hangs the test. The port gets time to act between
-// any two steps.
+// Waits as a thread of the program does, but for ever: a lost wake-up hangs the test. LivePrograms gets time to act
+// between any two steps.
 void wait_for_change(LiveProgram& program, std::uint32_t seen) {
   for (std::uint32_t n = 0; program.header().completions == seen; ++n) {
     program.header().waiting = 1;
@@ -184,9 +184,9 @@ void wait_for_change(LiveProgram& program, std::uint32_t seen) {
   }
 }
 
-// A program rings and waits for the completion, the port waits for the doorbell: neither may miss the other's wake-up.
-// A lost wake-up hangs the test.
-void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std::uint32_t rounds) {
+// A program rings and waits for the completion, LivePrograms waits for the doorbell: neither may miss the other's
+// wake-up. A lost wake-up hangs the test.
+void wake_each_other(LivePrograms& programs, ClientId client, LiveProgram& program, std::uint32_t rounds) {
   std::thread thread([&] {
     for (std::uint32_t i = 1; i <= rounds; ++i) {
       const std::uint32_t seen = program.header().completions;
@@ -196,15 +196,15 @@ void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std:
   });
   Cycle now{};
   for (std::uint32_t i = 1; i <= rounds;) {
-    now = port.wait(now, kNever);
-    HostEvent event;
-    while (port.take(now, event)) {
+    now = programs.wait(now, kNever);
+    ProgramEvent event;
+    while (programs.take(now, event)) {
       EXPECT_EQ(event.value, i);
       ++i;
-      port.completed(client, Cqn{1}, 1);
+      programs.completed(client, Cqn{1}, 1);
     }
   }
-  port.wait(now, now + 1);  // wakes for the last one (R10)
+  programs.wait(now, now + 1);  // wakes for the last one (R10)
   thread.join();
 }
 
@@ -216,8 +216,8 @@ TEST_F(LiveWaitTest, NoWakeUpIsLost) {
   for (LiveProgram& other : idle) open_program(other);
   LiveProgram program;
   const ClientId client = open_program(program);
-  wake_each_other(*port, client, program, 30'000);
-  EXPECT_GT(port->counters().sleeps, 0u);
+  wake_each_other(*programs, client, program, 30'000);
+  EXPECT_GT(programs->counters().sleeps, 0u);
 }
 
 TEST_F(LiveWaitTest, NoWakeUpIsLostAtTheEdgeOfASpin) {
@@ -225,7 +225,7 @@ TEST_F(LiveWaitTest, NoWakeUpIsLostAtTheEdgeOfASpin) {
   start();
   LiveProgram program;
   const ClientId client = open_program(program);
-  wake_each_other(*port, client, program, 30'000);
+  wake_each_other(*programs, client, program, 30'000);
 }
 
 // The wake-up for a completion that the program has seen comes when it waits for the next one, and is not asleep yet.
@@ -233,10 +233,10 @@ TEST_F(LiveWaitTest, ALateWakeUpLetsNobodyFallAsleep) {  // shared_mapping.h R8
   LiveProgram program;
   const ClientId client = open_program(program);
   channel::MappingHeader& h = program.header();
-  port->completed(client, Cqn{1}, 1);
+  programs->completed(client, Cqn{1}, 1);
   const std::uint32_t seen = h.completions;
   h.waiting = 1;
-  now = port->wait(now, now + 1);
+  now = programs->wait(now, now + 1);
   EXPECT_EQ(h.completions, seen);
   const timespec timeout{1, 0};
   EXPECT_EQ(syscall(SYS_futex, &h.waiting, FUTEX_WAIT, 1, &timeout, nullptr, 0), -1);
@@ -250,27 +250,27 @@ TEST_F(LiveWaitTest, OneWakeUpIsForAllCompletionsOfSeveralLooks) {  // R10
   LiveProgram program;
   const ClientId client = open_program(program);
   const auto look = [&] {
-    HostEvent event;
-    EXPECT_FALSE(port->take(now, event));
+    ProgramEvent event;
+    EXPECT_FALSE(programs->take(now, event));
     now += 1;
   };
   for (int i = 0; i < 20; ++i) look();
-  EXPECT_EQ(port->counters().wakes, 0u) << "there was no completion";
+  EXPECT_EQ(programs->counters().wakes, 0u) << "there was no completion";
   program.header().waiting = 1;
-  for (int i = 0; i < 5; ++i) port->completed(client, Cqn{1}, 1);
+  for (int i = 0; i < 5; ++i) programs->completed(client, Cqn{1}, 1);
   EXPECT_EQ(program.header().completions, 5u) << "visible at once";
   EXPECT_EQ(program.header().waiting, 1u);
   look();
   EXPECT_EQ(program.header().waiting, 0u) << "the first wake-up does not wait";
   for (int i = 0; i < 15; ++i) {
     program.header().waiting = 1;
-    port->completed(client, Cqn{1}, 1);
+    programs->completed(client, Cqn{1}, 1);
     look();
     EXPECT_EQ(program.header().waiting, 1u) << "look " << i;
   }
   look();
   EXPECT_EQ(program.header().waiting, 0u);
-  EXPECT_EQ(port->counters().wakes, 2u);
+  EXPECT_EQ(programs->counters().wakes, 2u);
 }
 
 TEST_F(LiveWaitTest, TheProgramsAreWokenBeforeTheModelWaits) {  // R10
@@ -278,8 +278,8 @@ TEST_F(LiveWaitTest, TheProgramsAreWokenBeforeTheModelWaits) {  // R10
   const ClientId client = open_program(program);
   for (int i = 0; i < 3; ++i) {
     program.header().waiting = 1;
-    port->completed(client, Cqn{1}, 1);
-    EXPECT_EQ(port->wait(now, now + 1), now + 1);
+    programs->completed(client, Cqn{1}, 1);
+    EXPECT_EQ(programs->wait(now, now + 1), now + 1);
     EXPECT_EQ(program.header().waiting, 0u);
     now += 1;
   }
@@ -304,8 +304,8 @@ TEST_F(LiveWaitTest, AWakeUpIsForEveryThreadThatWaits) {  // R10
   }
   for (std::uint32_t i = 0; i < kRounds; ++i) {
     while (ready < kThreads * (i + 1)) sched_yield();
-    port->completed(client, Cqn{1}, 1);
-    now = port->wait(now, now + 1);
+    programs->completed(client, Cqn{1}, 1);
+    now = programs->wait(now, now + 1);
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(rounds, kThreads * kRounds);
@@ -316,7 +316,7 @@ TEST_F(LiveWaitTest, WhoWaitsForACompletionFindsOutThatTheSimulatorStops) {  // 
   open_program(program);
   std::thread thread([&] { wait_for_change(program, program.header().completions); });
   while (program.header().waiting == 0) sched_yield();
-  port->stop();
+  programs->stop();
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   thread.join();
 }
@@ -325,16 +325,16 @@ TEST_F(LiveWaitTest, AProgramThatHasEndedIsNotWoken) {  // R5, R10
   LiveProgram program, other;
   const ClientId gone = open_program(program);
   const ClientId stays = open_program(other);
-  port->completed(gone, Cqn{1}, 1);
-  port->completed(stays, Cqn{1}, 1);
+  programs->completed(gone, Cqn{1}, 1);
+  programs->completed(stays, Cqn{1}, 1);
   program.header().waiting = other.header().waiting = 1;
   program.socket.reset();
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   EXPECT_EQ(other.header().waiting, 0u);
-  port->completed(gone, Cqn{1}, 1);
-  port->completed(stays, Cqn{1}, 1);
+  programs->completed(gone, Cqn{1}, 1);
+  programs->completed(stays, Cqn{1}, 1);
   other.header().waiting = 1;
-  now = port->wait(now, now + 1);
+  now = programs->wait(now, now + 1);
   EXPECT_EQ(other.header().waiting, 0u);
 }
 
@@ -342,7 +342,7 @@ TEST_F(LiveWaitTest, AnEventThatWaitsForItsPipeIsTriedAgainInASleep) {  // live_
   LiveProgram program;
   const ClientId client = open_program(program);
   constexpr std::uint32_t kEvents = 20'000;
-  for (std::uint32_t i = 0; i < kEvents; ++i) port->notify(client, 0, {channel::EventKind::kCompletion, i});
+  for (std::uint32_t i = 0; i < kEvents; ++i) programs->notify(client, 0, {channel::EventKind::kCompletion, i});
   std::thread reader([&] {
     for (std::size_t got = 0; got < kEvents;) {
       got += LiveProgram::read_events(program.events.get()).size();

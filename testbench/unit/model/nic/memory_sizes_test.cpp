@@ -89,7 +89,7 @@ constexpr MemoryCase kCases[] = {
     {"dma_engine.tags", "wait_dma_tag", "DmaEngine.TagsBoundTheReadsInFlight"},
     {"dma_engine.read_data", "wait_dma_credit", "DmaEngineCredit.ReadsHaveRoomForTheirData"},
     {"dma_engine.completion_headers", "wait_dma_credit", "DmaEngineCredit.ReadsHaveRoomForTheirCompletions"},
-    {"dma_engine.device_memory", "ENOMEM", "DeviceLimits.DeviceMemoryIsAllocatedUntilThereIsNoMore"},
+    {"dma_engine.device_memory", "ENOMEM", "DriverLimits.DeviceMemoryIsAllocatedUntilThereIsNoMore"},
     {"dma_engine.leaving", "blocked", "DmaEngine.SoManyPacketsWaitToBeHandedOn"},
     {"dma_engine.refused", kOnePerLine, nullptr},
     {"cqe_generator.writes", "blocked", "CqeGenerator.APacketWaitsForRoomForItsWrites"},

@@ -12,7 +12,7 @@ namespace {
 TEST(LiveStatistics, ProgramsBeyondTheFirst256AreCountedTogether) {
   LiveStatistics statistics(2, 1000, nullptr);
   const auto open = [&](const std::string& name, std::uint32_t nic) {
-    HostEvent event;
+    ProgramEvent event;
     event.program = name;
     event.nic = nic;
     statistics.on_event(Cycle{}, event);

@@ -7,7 +7,7 @@
 #include "bridge/rxnic/record/recorder.h"
 #include "model/params/config.h"
 #include "model/params/params_table.h"
-#include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/bridge/driver/bridge_program.h"
 
 namespace rxnic {
 

@@ -24,7 +24,7 @@ class WhatIfParts : public testing::Test {
   static constexpr std::uint32_t kStride = 128, kKey = 0x201;
 
   void open(Cycle now, ClientId client, std::uint32_t pid = 0) {
-    HostEvent event;
+    ProgramEvent event;
     event.client = client;
     event.pid = pid;
     event.program = client == kA ? "alpha" : "beta";
@@ -32,16 +32,16 @@ class WhatIfParts : public testing::Test {
     planner_->opened(now, client, 0);
   }
   void ring(Cycle now, ClientId client, std::uint64_t value, Board board = Board::kSend) {
-    HostEvent event;
-    event.kind = HostEvent::Kind::kDoorbell;
+    ProgramEvent event;
+    event.kind = ProgramEvent::Kind::kDoorbell;
     event.client = client;
     event.board = board;
     event.value = value;
     planner_->input(now, event);
   }
   void request(Cycle now, ClientId client, Request type) {
-    HostEvent event;
-    event.kind = HostEvent::Kind::kRequest;
+    ProgramEvent event;
+    event.kind = ProgramEvent::Kind::kRequest;
     event.client = client;
     event.message.type = type;
     planner_->input(now, event);

@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "bridge/rxnic/record/what_if_port.h"
+#include "bridge/rxnic/record/what_if_programs.h"
 #include "testbench/unit/bridge/rxnic/record/what_if_parts.h"
 
 namespace rxnic::what_if_planner_test {

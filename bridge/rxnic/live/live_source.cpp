@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/live/live_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "bridge/channel/socket.h"
+#include "bridge/driver/attributes.h"
+
+namespace rxnic {
+
+namespace {
+
+LiveOptions live_options(const SessionOptions& o, const Params& params, const std::string& address) {
+  LiveOptions live;
+  live.address = address;
+  live.cycle_ps = params.nic.clock_period_ps;
+  live.nics = o.nics;
+  for (std::uint32_t nic = 0; nic < live.node_guids.size(); ++nic) live.node_guids[nic] = node_guid(nic);
+  return live;
+}
+
+}  // namespace
+
+LiveSource::LiveSource(const SessionOptions& o, const Params& params, const std::string& address, Hooks hooks)
+    : log(o.out),
+      programs([&] {
+        LiveOptions live = live_options(o, params, address);
+        live.extra = hooks.signals;
+        live.on_extra = std::move(hooks.on_signal);
+        live.on_tick = std::move(hooks.on_tick);
+        live.on_death = std::move(hooks.on_death);
+        live.log = [this](const std::string& line) { log.say(line); };
+        live.note = [this](const std::string& line) { log.note(line); };
+        return live;
+      }()),
+      memory(programs) {
+  std::string error;
+  if (programs.open(error)) return;
+  // Without descriptors it is the use of one that was not made which fails. It has closed its listener since.
+  const channel::Descriptor of_the_listener(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const channel::Descriptor another(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!another) error = fmt::format("cannot wait for programs at '{}': {}", address, std::strerror(errno));
+  throw std::runtime_error(error);
+}
+
+}  // namespace rxnic
