@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -120,6 +121,13 @@ struct LiveProgram {
     const ssize_t bytes = read(pipe, records.data(), records.size() * sizeof records[0]);
     records.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof records[0]);
     return records;
+  }
+  // Its other ends are closed: those that went to the simulator with the doorkeeper's, too (doorkeeper.h R3), which is
+  // another process and may take its time.
+  static bool reaches_its_end(const channel::Descriptor& pipe) {
+    pollfd ended{pipe.get(), POLLIN, 0};
+    char byte;
+    return poll(&ended, 1, 20'000) == 1 && read(pipe.get(), &byte, 1) == 0;
   }
 
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(mapping); }
