@@ -24,7 +24,7 @@ std::vector<std::uint8_t> foreign_frame(std::size_t bytes, std::uint16_t type = 
   std::vector<std::uint8_t> frame(bytes);
   for (std::size_t n = 0; n < bytes; ++n) frame[n] = static_cast<std::uint8_t>(n * 3);
   frame[0] = 2;
-  store_be16(&frame[12], type);
+  if (bytes >= 14) store_be16(&frame[12], type);
   return frame;
 }
 
