@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bridge/driver/programs_bridge.h R5: events, their cycles and the data that memory returned determine everything. A
-// run with live programs is recorded and repeated from the recording in each mode of the engine. The cycles in which the
-// bridge looks for events, and those in which it is stepped besides, make no difference.
+// run with live programs is recorded and repeated from the recording in each mode of the engine. The cycles in which
+// the bridge looks for events, and those in which it is stepped besides, make no difference.
 #include <gtest/gtest.h>
 
 #include "testbench/unit/bridge/driver/bridge_program.h"
