@@ -2,8 +2,8 @@
 // Who may connect, for everybody who listens: the simulator, the agent of rdma_cm, the testbench with RTL.
 //
 //   R1  Only processes of this one's user, by the kernel's credentials.
-//   R2  Without a descriptor left, the connection that waits is closed by one that is kept spare for that: a listener
-//       that stays readable would keep its owner awake.
+//   R2  When no descriptor is left, a spare one serves to close the connection that waits. Otherwise the listener would
+//       stay readable and keep its owner awake.
 #pragma once
 
 #include "bridge/channel/socket.h"

@@ -8,21 +8,21 @@
 // received by another process, which is small:
 //
 //   R1  A packet is looked at without its descriptors. One that has none is received here. One that has some is
-//       received by the doorkeeper, from its copy of the connection. It passes on what the packet says, which files its
-//       descriptors are of, and those descriptors whose close is over at once: memfds, pipes, eventfds and
-//       /proc/PID/mem. No others ever are descriptors of this process.
+//       received by the doorkeeper, from its copy of the connection. The doorkeeper passes on what the packet says and
+//       which files its descriptors are of. It also passes on those descriptors whose close is over at once: memfds,
+//       pipes, eventfds and /proc/PID/mem. No others ever are descriptors of this process.
 //   R2  Nothing that the doorkeeper does before it answers asks a file system that might let it wait.
 //   R3  It has a child for each packet, which ends with its answer, so that closes that take long are part of that end.
 //       Nobody waits for the end, not the doorkeeper (vfork: it goes on as soon as the child has done with its memory).
-//   R4  An owner is a program. When kMostOfOwner such children of an owner have not ended, no further packet with
-//       descriptors is received from it: EBUSY, to be tried again, and after kPatience EDQUOT. Nobody else's are
-//       counted: how many programs a user has is bounded by the kernel (RLIMIT_NPROC).
+//   R4  An owner is a program. When kMostOfOwner children (R3) of an owner have not ended, no further packet with
+//       descriptors is received from the owner. The error is EBUSY, to be tried again, and EDQUOT after kPatience.
+//       Nobody else's children are counted: how many programs a user has is bounded by the kernel (RLIMIT_NPROC).
 //   R5  A connection that has ended is closed without receiving what is still in it; when there is something, by a
 //       child of the doorkeeper.
 //   R6  The doorkeeper has no descriptor but its connection to this process, and ends with this process. When it was
 //       killed or does not answer, another one is started. It exists from the beginning, or the constructor throws
-//       std::system_error. Its name is kName. Its standard output and error lead nowhere: what the C library or a
-//       sanitizer writes there would else be written to what a program has passed.
+//       std::system_error. Its name is kName. Its standard output and error lead nowhere. Otherwise what the C library
+//       or a sanitizer writes there would be written to what a program has passed.
 #pragma once
 
 #include <chrono>

@@ -5,8 +5,8 @@
 //
 //   R1  A connection that opens a NIC is one device context of a program; its objects are freed with it.
 //   R2  The first request is kHello. Other versions are refused with EPROTO; the reply's `version` is the simulator's.
-//       A simulator that takes no further connection replies unasked (EUSERS, or EMFILE or another errno when it is
-//       short of what it needs; sequence 1) and disconnects.
+//       A simulator that takes no further connection replies unasked (sequence 1) and disconnects. The reply says
+//       EUSERS, or EMFILE or another errno when the simulator is short of what it needs.
 //   R3  Reply: type, sequence and body of the request, results filled in; status is 0 or a positive errno, and then
 //       nothing was changed.
 //   R4  Numbers with "as verbs" have the values of the enum of that name in <infiniband/verbs.h>. The simulator checks

@@ -6,15 +6,15 @@
 //   kBoardsOffset       five DoorbellBoards: send, receive, consumer, arm, tags
 //   kHeapOffset         rings, laid out by the program; the requests that create queues carry their offsets
 //
-//   R1  The program fills in magic, version and sizes before it sends the descriptor; a simulator of another version
-//       refuses it, and its message names both versions.
-//   R2  The descriptor is sealed against shrinking and growing (the simulator refuses it otherwise): the simulator
+//   R1  The program fills in magic, version and sizes before it sends the descriptor. A simulator of another version
+//       refuses the mapping, and its message names both versions.
+//   R2  The descriptor is sealed against shrinking and growing; the simulator refuses it otherwise. So the simulator
 //       can touch every byte of the mapping, whatever the program does.
-//   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`; when
+//   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`. When
 //       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
 //   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
-//       second. An arming says how often the CQ was armed for any completion: one of these that the simulator did not
-//       see is not undone by an arming for solicited ones.
+//       second. An arming carries the number of armings for any completion so far. So an arming for solicited
+//       completions does not undo one for any completion that the simulator did not see.
 //   R5  The simulator takes send doorbells before those of receives and tags, and puts the latter into effect first. So
 //       a receive or a tag posted before a send by the same thread is never seen after the send.
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.

@@ -68,9 +68,9 @@ int connect_name(int socket, const Name& name) {
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Held while a stale socket file is replaced, so that only one of two simulators that find it does so, and until the
-// new socket listens. A lock on the folder leaves no file behind. Other programs may lock the folder, too: after a
-// second the lock is not waited for.
+// The lock is held while a stale socket file is replaced, until the new socket listens. So only one of two simulators
+// that find the file replaces it. A lock on the folder leaves no file behind. Other programs may lock the folder, too:
+// after a second the lock is not waited for.
 Descriptor lock_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -52,7 +52,7 @@ class Descriptor {
 enum class Waiting { kNo, kYes };
 
 // Connects to the simulator that listens there, of this user or of root: another's would get the program's memory. On
-// failure the result is empty and `error` says why in one sentence that names the address; a listener that does not
+// failure the result is empty and `error` says why in one sentence that names the address. A listener that does not
 // accept within ten seconds is a failure, too.
 Descriptor connect_to(const std::string& address, std::string& error);
 

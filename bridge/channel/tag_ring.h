@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on the tag list of a TM SRQ, as a program writes them to the device (rules 5.4). To the NIC each is a
-// write of the host, as a doorbell is; here they lie in a ring of the mapping until the simulator takes them.
+// Operations on the tag list of a TM SRQ, as a program writes them to the device (rules 5.4). To the NIC each operation
+// is a write of the host, as a doorbell is. Here operations lie in a ring of the mapping until the simulator takes
+// them.
 //
 //   R1  Operation k is in slot k mod slots. Its doorbell (board kTags) carries the number of operations written so far,
 //       modulo 2^32.

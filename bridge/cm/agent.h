@@ -2,8 +2,8 @@
 // The agent: a process with a Manager, QP 1 of each NIC, and a socket for each /dev/infiniband/rdma_cm that a program
 // has opened (cm_channel.h). `rxnic run` and `rxnic serve` start it when the first is opened.
 //
-//   R1  It ends when no file is open and every message is answered; when nobody has opened one for kIdle; when a NIC
-//       is gone; and when it is sent SIGTERM.
+//   R1  The agent ends when no file is open and every message is answered, or when nobody has opened a file for kIdle.
+//       It also ends when a NIC is gone, and when it is sent SIGTERM.
 //   R2  A packet that is no Call of this version, or with descriptors that it has no use for, ends its connection. So
 //       does silence for kSilence, before the Hello.
 //   R3  Programs of its own user alone are served; of a program kMostOfProgram connections at once. No program makes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rxnic_cm_agent DESCRIPTOR: the agent on a socket that listens, inherited as this descriptor. RXNIC_SOCKET names the
-// simulator. Exit 0: it has ended as agent.h R1 says; 1: it could not begin, which it says on standard error, and to
-// the programs that wait by closing their connections.
+// simulator. Exit 0: the agent has ended as agent.h R1 says. Exit 1: the agent could not begin: it says so on standard
+// error, and closes the connections of the programs that wait.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

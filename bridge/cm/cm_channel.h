@@ -4,10 +4,10 @@
 //
 //   R1  The first packet is a Hello. The answer is a CallReply with one descriptor: the end of a pipe that can be read,
 //       with one byte for each event that waits. An event that goes with its ID takes its byte along.
-//   R2  A Call is followed, in the same packet, by `in` bytes: the command as the program wrote it, without its header;
-//       of SET_OPTION the option's bytes behind it. With MIGRATE_ID comes the descriptor of the other file, the end of
-//       its pipe: it proves that the program has the file. The answer is a CallReply and `bytes` bytes for the place
-//       that the command names.
+//   R2  A Call is followed, in the same packet, by `in` bytes: the command as the program wrote it, without its header.
+//       The bytes of the option follow the command SET_OPTION. With MIGRATE_ID comes the descriptor of the other file,
+//       the end of its pipe: it proves that the program has the file. The answer is a CallReply and `bytes` bytes for
+//       the place that the command names.
 //   R3  GET_EVENT never waits: EAGAIN.
 #pragma once
 

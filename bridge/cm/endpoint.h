@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of the RDMA connection manager: an IP address with a port. Its forms are the one that programs give
-// (sockaddr), a GID, a service ID, and the one in front of the private data of a request (IBTA annex A11).
+// Addresses of the RDMA connection manager: an IP address with a port. The forms of an address are the one that
+// programs give (sockaddr), a GID and a service ID. The fourth stands in front of the private data of a request (IBTA
+// annex A11).
 //
 //   R1  An IPv4 address is kept as the IPv6 address that it is mapped to, which is its GID over RoCEv2.
 //   R2  The service ID of a port is port space << 16 | port.

@@ -2,7 +2,7 @@
 // The connection manager of the host: what a kernel's ib_cm, rdma_cm and rdma_ucm do for the programs that have opened
 // /dev/infiniband/rdma_cm. Without sockets, queue pairs or clocks: its surroundings carry its messages.
 //
-//   R1  Commands, replies and events are those of <rdma/rdma_user_cm.h>, and so is what they mean; a command's errno is
+//   R1  Commands, replies and events are those of <rdma/rdma_user_cm.h>, with the same meaning. A command's errno is
 //       the kernel's, ENOSPC among them: the program takes less than the reply. A file sees its own IDs alone: ENOENT
 //       for a number that is none, EINVAL for another file's.
 //   R2  An address is that of a NIC, or any, or the host's own (a loopback address, or one of its other interfaces). To
@@ -16,9 +16,9 @@
 //       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.
 //   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. One more than the backlog of its
 //       listener is dropped; its sender repeats it.
-//   R5  An ID that is destroyed, or whose file is closed, disconnects: DREQ to the peer of an established connection,
-//       REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a multicast
-//       group that is left: a file without others cannot be read then.
+//   R5  An ID that is destroyed, or whose file is closed, disconnects. It sends DREQ to the peer of an established
+//       connection, REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a
+//       multicast group that is left: a file without others cannot be read then.
 //   R6  Nothing that a peer sends ends the manager or reaches another connection. A message for a communication ID that
 //       is unknown, or belongs to another peer, is dropped; a DREQ for such an ID is answered.
 //   R7  Private data that does not fit its message is EINVAL, and nothing is sent. The bounds: REQ 56 bytes and

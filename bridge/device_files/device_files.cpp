@@ -212,8 +212,8 @@ RXNIC_FSTAT(fstat, stat)
 RXNIC_FSTAT(fstat64, stat64)
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the C library's.
-// What stat() and its like become in a program that was built with a C library older than 2.33, and when GCC 12's
-// thread sanitizer passes a program's fstat() on. `version` is that of the struct.
+// stat() and its like call these functions in a program that was built with a C library older than 2.33. GCC 12's
+// thread sanitizer passes a program's fstat() on to them, too. `version` is that of the struct.
 #define RXNIC_OLD_STAT(name, status) \
   RXNIC_SHOW int name(int version, const char* path, struct status* to) { RXNIC_NEXT(name)(version, Path(path), to); }
 #define RXNIC_OLD_FSTAT(name, status)                           \

@@ -5,8 +5,9 @@
 //       are the kernel's. The socket to the agent behind it is closed with it.
 //   R2  write() is a command of <rdma/rdma_user_cm.h>. It returns when the command is done and its reply lies where the
 //       command says; -1 and errno otherwise. GET_EVENT waits for an event, unless the descriptor is O_NONBLOCK.
-//   R3  Where nobody serves it (no simulator, no agent, a NIC that is not there) there is no such device: ENODEV, and a
-//       line on standard error that says why. When the agent or the simulator has ended meanwhile: EIO.
+//   R3  Where nobody serves the device (no simulator, no agent, a NIC that is not there) there is no such device. The
+//       error is ENODEV, and a line on standard error says why. When the agent or the simulator has ended meanwhile:
+//       EIO.
 //   R4  Copies by dup() are plain pipes: commands need the descriptor that open() gave.
 #pragma once
 

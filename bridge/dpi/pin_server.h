@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's side of pins.h: modules whose inputs come from rxnic, and whose outputs go there.
 //
-//   R1  A module is described before the first wait(): its parameters and its signals. rxnic compares them with what
-//       the block has to be like, and refuses them by name.
+//   R1  A module is described before the first wait(): its parameters and its signals. Then rxnic compares them with
+//       what the block has to be like, and names those that it refuses.
 //   R2  wait() returns a module for which inputs have come, each of them once; answer() sends its outputs. Inputs are 0
 //       before the first wait(), outputs are as they were put last.
 //   R3  It ends with nullptr: when the command that was started has ended, and every connection; without one, when each

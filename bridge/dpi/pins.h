@@ -6,10 +6,10 @@
 //   R2  rxnic begins with a PinRecord of kind kModule: the block that it wants, and kPinsVersion. The answer are
 //       records: kModule with the version of the simulator's side, then all parameters and signals of the module. Just
 //       the first one: the versions differ, or there is no such module, or each one is taken.
-//   R3  From then on each packet of rxnic has what stands at the inputs, and its answer what stands at the outputs
-//       when everything behind the inputs has settled. A packet has the words of one signal after the other, in the
-//       order of the records. The least significant word is first, and the bits above a signal are 0. The clock is an
-//       input as any other.
+//   R3  From then on each packet of rxnic has what stands at the inputs. Its answer has what stands at the outputs when
+//       everything behind the inputs has settled. A packet has the words of one signal after the other, in the order of
+//       the records. The least significant word is first, and the bits above a signal are 0. The clock is an input as
+//       any other.
 //   R4  An answer begins with a word that is 0. Any other value: the module cannot go on, and a text says why.
 //   R5  Either side ends it by closing the socket.
 #pragma once

@@ -14,9 +14,10 @@
 //         endtask
 //
 //   R2  pins(RXNIC_DESCRIBE) after rxnic_module(). Then, for each module that rxnic_wait() returns: pins(RXNIC_DRIVE)
-//       puts what has come at the inputs, some simulation time passes, pins(RXNIC_SAMPLE) takes the outputs, and
-//       rxnic_answer() sends them. The clock is an input: it rises while all others stay as they are. Inputs change by
-//       nonblocking assignments; in an `initial` process Verilator makes them blocking ones and warns of it.
+//       puts what has come at the inputs, and some simulation time passes. After that pins(RXNIC_SAMPLE) takes the
+//       outputs, and rxnic_answer() sends them. The clock is an input: it rises while all others stay as they are.
+//       Inputs change by nonblocking assignments; in an `initial` process Verilator makes them blocking ones and warns
+//       of it.
 //   R3  Values have two states: X and Z of an output go as 0.
 `ifndef RXNIC_DPI_SVH
 `define RXNIC_DPI_SVH

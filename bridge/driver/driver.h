@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of one NIC: keeps the objects that programs create, turns the control requests of
-// bridge/channel/protocol.h into commands for the NIC, allocates doorbell records, sends events to their owners.
+// The driver of one NIC: keeps the objects that programs create, allocates doorbell records, and sends events to the
+// objects' owners. It turns the control requests of bridge/channel/protocol.h into commands for the NIC.
 //
 //   R1  Nothing that comes from a program is trusted: every handle, number, offset and size is checked before anything
 //       is changed. Refusals: EINVAL (foreign, unknown or impossible), EBUSY (in use), ENOMEM (a limit of the NIC is
 //       reached, whichever programs have the objects), EOPNOTSUPP, EHOSTUNREACH.
-//   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes, its slots and stride are powers of two
+//   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes. Its slots and stride are powers of two
 //       that the device takes. In each board a doorbell record belongs to one queue at a time.
 //   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.
 //   R4  A QP without a receive queue has one that no program can post to.
 //   R5  A request that has to wait is executed again until it is done; its checks are not repeated. It waits for a
 //       command that it has given (kGiven) or for something else (kBusy).
-//   R6  An object that is being destroyed takes no doorbells and raises no events. Those that were rung before reach a
-//       QP before the command that frees it, as writes of a host do: what was posted last is still sent.
-//   R7  A region has the pages of the program's mapping, or the largest smaller ones that lie alike in the addresses of
-//       the program and in those of the region (iova).
+//   R6  An object that is being destroyed takes no doorbells and raises no events. Doorbells that were rung before
+//       reach a QP before the command that frees it, as writes of a host do. So what was posted last is still sent.
+//   R7  A region has pages of the size of the program's mapping, or of the largest smaller size that fits. A size fits
+//       when the addresses of the program and of the region (iova) lie alike in its pages.
 //   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes. No
 //       WQE is written so when the program has rung several doorbells since the last look (shared_mapping.h R4).
 //   R9  Operations on the tag list of a TM SRQ are given to the NIC in the order in which they were written. In a cycle

@@ -2,7 +2,7 @@
 // The IPv4 addresses of a fabric's NICs: NIC n has the n-th behind that of NIC 0.
 //
 //   R1  Unless a run says otherwise they begin with 198.18.0.1. 198.18.0.0/15 is for tests of network devices alone
-//       (RFC 2544, RFC 6890), so a program that runs without the model's library reaches no real host by such an
+//       (RFC 2544, RFC 6890). So a program that runs without the model's library reaches no real host by such an
 //       address.
 //   R2  Each can be a host's: 1.0.0.0 to 223.255.255.255, and not 127.0.0.0/8.
 #pragma once

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation of object numbers, and of ranges of the table of pages.
 //
-//   R1  NumberPool hands out numbers in turn, from the beginning of its range up to the window's end: so many numbers
-//       as kLeastWindow, or twice those in use. A freed number is used again only after all the others of the window.
-//       So what is kept by number (contexts in host memory) stays in proportion to what is in use.
+//   R1  NumberPool hands out numbers in turn, from the beginning of its range up to the window's end. The window holds
+//       kLeastWindow numbers, or twice those in use when these are more. A freed number is used again only after all
+//       the others of the window. So what is kept by number (contexts in host memory) stays in proportion to what is in
+//       use.
 //   R2  RangePool hands out the lowest range that is free and long enough; of kLargeBytes or more, the highest. So
 //       small ranges that stay do not move large ones elsewhere, and what was touched once is used again. Adjacent
 //       free ranges are merged.

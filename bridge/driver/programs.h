@@ -49,8 +49,8 @@ class Programs {
   virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
   // The request that it waits for has no reply: its kClose follows. It may have come already. (R3)
   virtual void failed(ClientId /*client*/, const std::string& /*why*/) {}
-  // The object that such a request frees is no longer the client's: its events that the program has not read are gone
-  // before the reply to the request (channel::freed_by).
+  // `frees` is a request that frees object `number`, which is no longer the client's. Its events that the program has
+  // not read are gone before the reply to the request (channel::freed_by).
   virtual void discard_events(ClientId /*client*/, channel::Request /*frees*/, std::uint32_t /*number*/) {}
   // After kClose: the device holds nothing of this client any more, neither objects nor addresses of its memory.
   virtual void released(ClientId client) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs' side of the simulation as a block: takes their requests from a Programs, carries them out on the NICs
-// and notifies the programs of completions and events.
+// The programs' side of the simulation as a block. The block takes requests from a Programs, carries them out on the
+// NICs, and notifies the programs of completions and events.
 //
 //   R1  It is the engine's outside block (engine.h R7): stepped after all others, so that it sees whether any other
 //       block has something to do.
@@ -14,8 +14,8 @@
 //       repeated from them exactly.
 //   R6  The objects of a client that is gone are freed, once the command that its request waits for is done. The QPs
 //       that were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
-//   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
-//       not, with the times of its own message.
+//   R7  The observer is notified of each receive completion in the cycle in which its write has landed. Compressed or
+//       not, a completion comes with the times of its own message.
 //   R8  An exception that escapes from a client's request, or from its end, ends that client (programs.h R3).
 //   R9  The events of an object that a program has freed go with it, before the reply to that request.
 #pragma once

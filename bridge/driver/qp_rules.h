@@ -6,11 +6,11 @@
 //   R2  All required attributes of the change are given, and none besides these and the optional ones (EINVAL).
 //   R3  kAttrCurrentState must name the state that the QP is in, and is only for changes from RTR, RTS, SQD and SQE.
 //   R4  Each attribute is within its range: port 1, P_Key index 0, MTU 256..4096, timeout and min_rnr_timer 0..31,
-//       retry counts 0..7. READs and atomics go up to the device's limit, PSNs and QPNs have 24 bits, and a path with a
+//       retry counts 0..7. READs and atomics go up to the device's limit, and PSNs and QPNs have 24 bits. A path with a
 //       GRH has a GID that exists. Access flags are those of a region; of these the rights of a peer count.
 //   R5  There is no path migration: an alternate path is refused.
-//   R6  Attributes of the side that an XRC QP does not have are ignored, as by the kernel's uverbs: programs give the
-//       two types the same ones.
+//   R6  Attributes of the side that an XRC QP does not have are ignored, as by the kernel's uverbs. The reason:
+//       programs give the two types the same attributes.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds how long an access to a program's memory may take.
 //
-//   R1  A page that its program supplies by itself (userfaultfd, FUSE) comes when the program pleases, and the kernel
-//       waits for it where no signal but SIGKILL is heeded. A thread looks every tick. A program whose memory is still
+//   R1  A page that its program supplies by itself (userfaultfd, FUSE) comes when the program pleases. Until then the
+//       kernel waits where no signal but SIGKILL is heeded. A thread looks every tick. A program whose memory is still
 //       accessed by the same access after most_ticks ticks is killed. Its pages end with the program, and the access
 //       fails.
 //   R2  The simulator itself may be asked to end meanwhile (SIGINT, SIGTERM or SIGHUP is pending). Then the program is

@@ -4,7 +4,7 @@
 //
 //   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
 //       after the rest of the unit, and the units from the last to the first. So a program that sees the owner byte of
-//       a CQE changed sees the whole CQE, and the whole compressed block behind it (completion.h R2, R4).
+//       a CQE changed sees the whole CQE. It also sees the whole compressed block behind the CQE (completion.h R2, R4).
 //   R2  An access reaches no other memory than that of the program that has opened the device. It reaches neither the
 //       image that the program executes later, nor a process that gets the program's number. The descriptor has none
 //       after the end of the memory that it was opened for. It does not heed page protection: the rights are asked for
@@ -14,17 +14,17 @@
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping. The
 //       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
 //       has posted.
-//   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6), but
-//       not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for userfaultfd:
-//       the access fails.
-//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them:
-//       alone it takes three times as long as its share. It finds the process by its number. So the bytes of the same
-//       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
-//       it is used. Reads that it did not carry out are tried again one by one.
+//   R5  An access to a page that the program itself has to supply (FUSE; userfaultfd by R6) waits for the program. The
+//       wait is not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for
+//       userfaultfd: the access fails.
+//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them.
+//       A read alone takes three times as long as its share. The call finds the process by its number. So the bytes of
+//       the same call include those by which the library has made this memory known (channel::Open). When they differ
+//       nothing of it is used. Reads that it did not carry out are tried again one by one.
 //   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB
 //       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
-//       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings;
-//       a read alone, which is made by R6 then, 1.3 times.
+//       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings.
+//       A read alone, which is made by R6 then, takes 1.3 times as long.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live end of the channel: accepts programs, takes their requests and doorbells, notifies them of completions and
-// events, and keeps model time in step with wall time. For one thread, except stop().
+// The live end of the channel: accepts programs, takes their requests and doorbells, and notifies them of completions
+// and events. It keeps model time in step with wall time. For one thread, except stop().
 //
 //   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected.
 //   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
@@ -13,27 +13,27 @@
 //       send, or another program that it waited for, is never seen after that send (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
 //       request that is being carried out. One that ends without having left (shared_mapping.h R7) has died: on_death.
-//   R6  While the model works, mappings are looked at every look_cycles, and sockets in each looks_per_poll-th of these
-//       looks, because a system call costs more than a look.
+//   R6  While the model works, mappings are looked at every look_cycles. Sockets are looked at in each
+//       looks_per_poll-th of these looks, because a system call costs more than a look.
 //   R7  wait(): sets `simulator_sleeps`, so that doorbells wake the simulator, looks at the mappings once more, and
 //       sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
 //   R8  stop(): clients get kDeviceFatal, are disconnected and closed; then wait() returns kNever. When the model has
 //       not closed them within stop_ms, take() gives nothing more and the run ends at once (next_look() is kNever).
 //       At the end of LivePrograms the clients are ended likewise, without notifying the model. No file is left behind.
 //   R9  The process ignores SIGPIPE while LivePrograms exists: in a child the default has to be restored.
-//   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look, since
-//       a wake-up costs more than a message. They are woken at the latest before the model waits (R7).
-//   R11 However much programs ring, send and connect: sockets, signals and stop() are looked at after at most
-//       kEventsPerPoll events, and a poll takes a bounded number of connections and messages. Lines about them are
-//       limited (line_limiter.h), and no descriptor whose close might take long gets here (doorkeeper.h). From a
-//       program with too many descriptors that are not closed yet no further packet with descriptors is received, until
-//       there are less. When their closes do not end, the program is disconnected.
+//   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look. The
+//       reason: a wake-up costs more than a message. They are woken at the latest before the model waits (R7).
+//   R11 However much programs ring, send and connect, sockets, signals and stop() are looked at after at most
+//       kEventsPerPoll events. A poll takes a bounded number of connections and messages. Lines about them are limited
+//       (line_limiter.h), and no descriptor whose close might take long gets here (doorkeeper.h). From a program with
+//       too many descriptors that are not closed yet no further packet with descriptors is received, until there are
+//       less. When their closes do not end, the program is disconnected.
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
 //   R14 on_show is called at the beginning of wait().
 //   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example,
-//       ends that connection, with a line that says so, and no other.
+//       ends that connection and no other. A line says so.
 //   R16 A client that rings without a pause takes no other one's time: beyond DoorbellBudget::kMost doorbells at once
 //       it has kOfLook in each look. The rest is taken in later looks, sends and arms only when everything that goes
 //       before them has been taken (R4). A client that is held back is seen late, by others too, and holds nobody back.

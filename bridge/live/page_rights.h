@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rights a program has to pages of its own memory: what is written through /proc/PID/mem does not heed them.
 //
-//   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on that is a request
-//       to /proc/PID/maps for the range of an address, before it the text of the file up to there.
+//   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on the question is a
+//       request to /proc/PID/maps for the range of an address. Before 6.11 the text of that file is read up to there.
 //   R2  The descriptor stays that of the memory that its process had when it was opened. After an exec or the end of
 //       the process it has no memory, whoever has the process's number then.
 #pragma once

@@ -2,9 +2,10 @@
 // The last cycles of a block and its twin, side by side, as a waveform: what a mismatch leaves behind.
 //
 //   R1  A port is a scope: `nic0.grh_scatter.out`. What stands at both is in it: `valid` and the fields of an input,
-//       `ready` of an output. What each of the two says is in its scopes `model` and `rtl`. For an input it is `ready`
-//       (the model's: it takes the value), for an output `valid` and the fields, for a memory's read `valid` and
-//       `address`. An output of several lanes has a scope for each: `out.lane1.model`. Words of lookups are not shown.
+//       `ready` of an output. What each of the two says is in its scopes `model` and `rtl`. For an input these scopes
+//       have `ready` (the model's: the model takes the value). For an output they have `valid` and the fields, for a
+//       memory's read `valid` and `address`. An output of several lanes has a scope for each: `out.lane1.model`. Words
+//       of lookups are not shown.
 //   R2  Fields keep their values until the next ones come. `mismatch` is 1 in the cycle that was found to differ.
 //   R3  The file begins kBefore cycles before that cycle, or with the first one that was recorded.
 #pragma once

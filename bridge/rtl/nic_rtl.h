@@ -44,8 +44,8 @@ class NicRtl {
   // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
   // not all of them: RtlResult::nothing.
   RtlResult finish();
-  // For blocks whose RTL is in their place: leaves out the counters that the ports do not show, and marks busy cycles
-  // that are an upper bound.
+  // For blocks that RTL replaces: leaves out the counters that the ports do not show. Busy cycles that are an upper
+  // bound are marked.
   void leave_unknown_out(RunResult& result) const;
 
  private:

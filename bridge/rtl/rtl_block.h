@@ -86,8 +86,8 @@ class RtlBlock {
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
 
-// Makes RTL of the block `block` in the place of `model`, which is that block in C++: a block with the same ports
-// that is an RtlBlock. Throws std::invalid_argument when there is no RTL of such a block.
+// Makes the RTL that replaces `model`, which is the block `block` in C++. The result is an RtlBlock with the same
+// ports. Throws std::invalid_argument when there is no RTL of such a block.
 std::unique_ptr<Block> make_rtl_block(std::string_view block, const char* name, Engine& engine,
                                       std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
                                       const RtlBlock::Options& options = {});

@@ -13,8 +13,8 @@ namespace rxnic {
 // shared object, or one without the interface or with another version of it.
 const RxnicRtl& load_rtl(const std::string& file);
 
-// Where the project's own is: RXNIC_RTL_DIR; when that is not set, or empty, beside this program, in its build folder
-// or where it is installed (../lib/rxnic/rtl).
+// Where the project's own RTL is: in the folder RXNIC_RTL_DIR. When that variable is not set, or empty: beside this
+// program, in its build folder or where it is installed (../lib/rxnic/rtl).
 std::string rtl_folder();
 // Every shared object in that folder, loaded, by their names; empty when there is none. Throws as load_rtl().
 std::span<const RxnicRtl* const> built_rtl();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// RTL of a block as rxnic uses it: what scripts/build_rtl makes of a module, as a shared object, and what the build
-// makes of the modules in rtl/. Plain C, so that something else than Verilator can stand behind it, too.
+// RTL of a block as rxnic uses it: a shared object that scripts/build_rtl makes of a module. The build makes such
+// objects of the modules in rtl/. This interface is plain C, so that something else than Verilator can stand behind it,
+// too.
 //
 //   R1  A shared object exports rxnic_rtl(). `version` is the first member in every version of this interface; a reader
 //       of another version looks at nothing else.
-//   R2  A signal is a port of the module, with its name: those of rtl/README.md, among them clk_i, rst_ni, quiescent_o
-//       and, when the module has it, activity_o. Its bits stand in memory, the least significant first, `bytes` bytes
-//       of them; the bits above it are 0. The address holds as long as the instance.
+//   R2  A signal is a port of the module, with its name. The names are those of rtl/README.md, among them clk_i,
+//       rst_ni, quiescent_o and, when the module has it, activity_o. A signal's bits stand in memory, the least
+//       significant first, `bytes` bytes of them; the bits above it are 0. The address holds as long as the instance.
 //   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
 //       and was 0 in the one before. An instance needs a cycle of reset before anything else.
 //   R4  Every function is called from one thread at a time; instances know nothing of each other.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block in SystemVerilog: its ports, as those of the block in the model, and where their signals are. It is made of
-// what stands behind the interface of rxnic_rtl.h: the project's own RTL or a user's in a shared object, or RTL in a
-// simulator of SystemVerilog.
+// A block in SystemVerilog: its ports, as those of the block in the model, and where their signals are. A twin is made
+// of what stands behind the interface of rxnic_rtl.h. This is the project's own RTL or a user's in a shared object, or
+// RTL in a simulator of SystemVerilog.
 //
 //   R1  A port is named as the model's: `in` has in_valid_i, in_ready_o and in_i. Each lane of a port carries a
 //       descriptor of its own (rxnic_link_pkg.sv). Lane n transfers in a cycle when bit n of valid and of ready is set.

@@ -6,9 +6,9 @@
 //       hold have that value or more. Any others are the module's own.
 //   R2  Its ports are those of the block, with the width of what they carry, and as many lanes; there is no other one.
 //   R3  Transactions of a port are in one order, or in one for each queue: those with the same number in field `queue`.
-//   R4  Where all inputs act on one state, what comes out depends on the order in which they are taken, and on which
-//       requests were made by then. `requests` names the output by which the block asks for what comes at an input.
-//       What is taken in one cycle acts in the order of the ports.
+//   R4  Where all inputs act on one state, what comes out depends on the order in which values are taken. It also
+//       depends on which requests were made by then. `requests` names the output by which the block asks for what comes
+//       at an input. What is taken in one cycle acts in the order of the ports.
 //   R5  RTL that decides by the time has it at now_i, 64 bits: the number of the cycle.
 //   R6  Bits of a value that say in which cycle it was made differ in RTL of other latencies: transactions are compared
 //       without them.

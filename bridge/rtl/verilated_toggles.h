@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bits of a verilated module's signals change. They are counted from what would be a waveform, as it is written:
-// Verilator's own counters of toggles, a statement for each bit, are fifty times as slow.
+// Which bits of a verilated module's signals change. The changes are counted from what would be a waveform, as it is
+// written. Counters of toggles by Verilator itself, a statement for each bit, are fifty times as slow.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@
 
 namespace rxnic {
 
-// Takes a VCD file in the place of the disk. In the end the folder that the variable RXNIC_RTL_COVERAGE names has a
-// file more, ....toggles, with a line for each bit: `block.signal[3] 1` when it has changed, otherwise 0. Checkers are
-// left out, and so are parameters.
+// Takes a VCD file in the place of the disk. At the end it adds a file, ....toggles, to the folder that the variable
+// RXNIC_RTL_COVERAGE names. The file has a line for each bit: `block.signal[3] 1` when the bit has changed, otherwise
+// 0. Checkers are left out, and so are parameters.
 class ToggleCounter final : public VerilatedVcdFile {
  public:
   bool open(const std::string&) override { return true; }

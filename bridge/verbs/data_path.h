@@ -2,8 +2,8 @@
 // The data path: what a program calls for each message. No system call, unless the simulator has to be woken or the
 // program only waits. The control path (creation, modification and destruction of objects) calls the second half.
 //
-//   R1  post: rules of ibv_post_send, ibv_post_srq_recv and ibv_post_srq_ops: in list order, stops at the first
-//       failure, *bad_wr is the WR that failed, the earlier ones stay posted; one doorbell a call.
+//   R1  post follows the rules of ibv_post_send, ibv_post_srq_recv and ibv_post_srq_ops: in list order, one doorbell a
+//       call. It stops at the first failure: *bad_wr is the WR that failed, the earlier WRs stay posted.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
 //       that the simulator gets a CPU. A CQE of a QP that no longer exists is skipped (its SRQ slot is freed).
 //   R3  A simulator may have died (Context::dead; found by wait.h R5, by EOF of an event pipe, or by a control call).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels and asynchronous events. Both are pipes of EventRecords, whose write ends only the simulator has:
-// they can be polled, honour O_NONBLOCK, and reach their end of file when the simulator ends. The simulator takes the
-// unread events of an object out of them when the program destroys it. An event that another thread has read at that
-// moment, and not looked up yet, is skipped, as if it had been read later.
+// Completion channels and asynchronous events. Both are pipes of EventRecords, whose write ends only the simulator has.
+// The pipes can be polled, honour O_NONBLOCK, and reach their end of file when the simulator ends. The simulator takes
+// the unread events of an object out of the pipes when the program destroys the object. An event that another thread
+// has read at that moment, and not looked up yet, is skipped, as if it had been read later.
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork and exit: the mapping and the socket belong to one process. A forked child that uses its parent's context finds
-// a device that has failed (EIO, flushed WRs), cannot disturb the parent, and does not keep its connection open.
+// a device that has failed (EIO, flushed WRs). The child cannot disturb the parent, and does not keep the parent's
+// connection open.
 //
 //   R1  While a process forks no context is added to the list of contexts or removed from it.
 //   R2  In the child every context is dead, its descriptors are closed, its mapping is private memory, its locks are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When this library is loaded into a program without librxnic_device_files.so, although `rxnic run` shows its programs
-// the files of a driver, a script has set LD_PRELOAD anew. The first such program of a run says so in a file, which the
-// run reads (bridge/rxnic/live/lost_preload.h).
+// This library may be loaded into a program without librxnic_device_files.so, although `rxnic run` shows its programs
+// the files of a driver. Then a script has set LD_PRELOAD anew. The first such program of a run says so in a file,
+// which the run reads (bridge/rxnic/live/lost_preload.h).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>

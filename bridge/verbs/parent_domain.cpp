@@ -2,8 +2,9 @@
 // Thread domains and parent domains. A parent domain stands for its protection domain wherever a program gives it, and
 // has allocators for what is made in it (records.h).
 //
-//   R1  A parent domain has a protection domain, not another parent domain, of the same device; a thread domain of the
-//       same device or none; both allocators or none. Otherwise: EINVAL, as for bits of comp_mask that are unknown.
+//   R1  A parent domain has a protection domain of the same device, which is not another parent domain. Besides, it has
+//       a thread domain of the same device or none, and both allocators or none. Otherwise: EINVAL, as for bits of
+//       comp_mask that are unknown.
 //   R2  A thread domain promises that what is made in it is used by one thread. Nothing follows from that here: locks
 //       are taken as ever.
 //   R3  What is in use is not freed (EBUSY): a PD and a thread domain by parent domains, a parent domain by objects.

@@ -181,9 +181,9 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   return context.dead.load(std::memory_order_acquire) ? poll_flushed(context, q, entries, wc) : 0;
 }
 
-// Arming a CQ that holds completions raises an event at once, as with hardware: ib_send_bw -e polls 16 and waits for
-// the event of the rest. But the completion whose event has just been taken raises no second event. ib_send_lat -e
-// takes an event, arms, polls once, and does not check that the poll returned a completion.
+// Arming a CQ that holds completions raises an event at once, as with hardware. For example, ib_send_bw -e polls 16
+// completions and waits for the event of the rest. But the completion whose event has just been taken raises no second
+// event. ib_send_lat -e takes an event, arms, polls once, and does not check that the poll returned a completion.
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Cq& q = cq_of(cq);
   Context& context = context_of(cq->context);

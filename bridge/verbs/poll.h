@@ -8,9 +8,10 @@
 //   R4  A call that has moved the consumer index notifies the device of it once, at its end.
 //   R5  On an error only wr_id, status, qp_num and vendor_err are valid (rules 3.1); the other fields are 0, but for
 //       the opcode.
-//   R6  The simulator is gone and every CQE was taken: posted WRs complete in the order SQ, RQ, SRQ of each QP,
-//       with IBV_WC_WR_FLUSH_ERR, the first of a QP with IBV_WC_FATAL_ERR. An SRQ's WQEs complete for the first of its
-//       QPs on a CQ that is polled; those of a TM SRQ, and its tags, on its own CQ. After that a poll fails (EIO).
+//   R6  The simulator is gone and every CQE was taken: posted WRs complete in the order SQ, RQ, SRQ of each QP. The
+//       first of a QP has IBV_WC_FATAL_ERR, the others have IBV_WC_WR_FLUSH_ERR. An SRQ's WQEs complete for the first
+//       of its QPs on a CQ that is polled. The WQEs and tags of a TM SRQ complete on its own CQ. After that a poll
+//       fails (EIO).
 #pragma once
 
 #include "bridge/verbs/objects.h"

@@ -9,7 +9,7 @@
 //       handed out in the order of the free list, and a freed slot goes to its end. The last slot stays in the list, so
 //       that a posted WQE always knows the next. Cyclic: in ring order.
 //   R5  A program may have max_wr WRs in an SRQ, whatever the order of their completions. Where a cyclic ring has come
-//       to a slot that is not free yet, WRs wait outside it, and move in, in order, as the slot becomes free.
+//       to a slot that is not free yet, WRs wait outside the ring. They move in, in order, as the slot becomes free.
 #pragma once
 
 #include "bridge/verbs/objects.h"

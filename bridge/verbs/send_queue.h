@@ -5,14 +5,14 @@
 //       address handle. Also more inline bytes than max_inline, or inline data with an opcode that returns data (READ,
 //       COMP_SWAP, FETCH_ADD). Also an opcode that the transport does not have (rules 4), and IP_CSUM on a QP that is
 //       neither UD nor RAW_PACKET. Also BIND_MW without a type 2 window, with the key of another one, or with an
-//       address and no region. Also TSO that is inline, lacks an MSS or a header, or has a header longer than
+//       address and no region. Also TSO that is inline, or lacks an MSS or a header. Also TSO with a header longer than
 //       max_tso_header, more data than max_tso, or a packet longer than the MTU. With EOPNOTSUPP: opcodes that this
 //       device does not have, though the manual page gives them to the transport. With ENOMEM: a full queue. FENCE is
 //       for RC and XRC, and SOLICITED for what takes a receive: elsewhere they mean nothing, as with hardware.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
-//   R4  The doorbell of a WQE that is posted alone says how long it is: a device that takes WQEs of that length with
-//       their doorbells need not read it.
+//   R4  The doorbell of a WQE that is posted alone says how long the WQE is. A device that takes WQEs of that length
+//       with their doorbells need not read the WQE.
 #pragma once
 
 #include "bridge/verbs/objects.h"

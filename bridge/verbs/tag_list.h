@@ -5,7 +5,8 @@
 //       is not below max_num_tags. With ENOMEM: as many operations outstanding as the SRQ has room for, or no handle
 //       left. The operations before the one that is refused are carried out.
 //   R2  An operation is outstanding until a completion shows that the device has carried it out. This is the completion
-//       of the operation itself or of a later one, or of a message that matched an entry which one of these has added.
+//       of the operation itself, of a later operation, or of a message that matched an entry added by such an
+//       operation.
 //   R3  A handle is free again when its message is complete, when its removal has succeeded or its addition failed. A
 //       removal that was not signaled has succeeded when R2 holds for it and no completion said otherwise.
 //   R4  Which entry a message matches, and whether a removal comes in time, is the device's decision.

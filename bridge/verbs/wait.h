@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a polling thread does while there is nothing to poll: gives its CPU to the simulator.
 //
-//   R1  Only a thread that does nothing else waits: kEmptyPolls polls in a row found nothing, it posted nothing between
-//       them, and they came within kEmptyPolls * kPollNs. A thread that works between two polls is not delayed.
-//   R2  A wait ends with the next CQE of any CQ of the device (shared_mapping.h, R8), or after
-//       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. No completion is missed between the poll and the
+//   R1  Only a thread that does nothing else waits. Such a thread posted nothing between kEmptyPolls polls in a row,
+//       which found nothing and came within kEmptyPolls * kPollNs. A thread that works between two polls is not
+//       delayed.
+//   R2  A wait ends with the next CQE of any CQ of the device (shared_mapping.h, R8), or after kFirstWaitUs. Each
+//       further wait may take twice as long, up to kLongestWaitUs. No completion is missed between the poll and the
 //       wait: the wait ends when `completions` differs from its value before the poll.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
-//   R4  Until kYieldNs after the first of these polls it yields the CPU after each one and does not wait: to be woken
-//       costs more than a short message takes. A yield that takes longer than kOthersNs says that others need the CPU:
-//       then it waits at once.
+//   R4  Until kYieldNs after the first of these polls the thread yields the CPU after each poll and does not wait. The
+//       reason: to be woken costs more than a short message takes. A yield that takes longer than kOthersNs says that
+//       others need the CPU: then the thread waits at once.
 //   R5  After kEmptyPolls polls in a row, and a wait that no CQE ended, it checks that the simulator still runs.
 #pragma once
 

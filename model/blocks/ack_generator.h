@@ -18,25 +18,26 @@
 //       not started by the builder. At most reads_in_progress QPs are served together. They take turns of
 //       responses_per_turn responses, a QP that has as many on their way as it may gives up its turn. Data taken in
 //       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. Data comes in any
-//       order; of a QP it leaves in the order in which it was asked for, of several QPs in the order in which it came.
-//   R5  Atomic: carried out at the packet's `bus` address when everything before it in its QP has been answered and no
-//       other atomic of its bucket is being carried out. A bucket is chosen by bits 3 and up of the address, of
-//       atomic_buckets. Those of a bucket are carried out in the order in which they came to it, at most
-//       atomics_in_flight of all. The result is saved in the packet's responder resource before the response is sent. A
-//       replay gets the saved result, and no response when there is none. An ATOMIC WRITE likewise: its response is a
-//       READ RESPONSE ONLY without data, sent when the write is done. A FLUSH reads the first byte of its range there,
-//       behind the WRITEs before it, and gets the same response. One without a range reads nothing.
+//       order. Data of one QP leaves in the order in which it was asked for. Between QPs data leaves in the order in
+//       which it came.
+//   R5  Atomic: carried out at the packet's `bus` address. The atomic waits until everything before it in its QP has
+//       been answered and no other atomic of its bucket is being carried out. A bucket is chosen by bits 3 and up of
+//       the address, of atomic_buckets. Atomics of a bucket are carried out in the order in which they came to it, at
+//       most atomics_in_flight of all. The result is saved in the packet's responder resource before the response is
+//       sent. A replay gets the saved result, and no response when there is none. An ATOMIC WRITE likewise: its
+//       response is a READ RESPONSE ONLY without data, sent when the write is done. A FLUSH reads the first byte of its
+//       range there, behind the WRITEs before it, and gets the same response. One without a range reads nothing.
 //   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, or until coalesce_timer
 //       after the first of them. When another response of the QP is due, the held ACK leaves before that response. It
 //       carries the newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one
 //       behind a READ or an atomic, is not held.
-//   R7  A READ or atomic whose memory access fails is answered with NAK 0x63 (0x62 when its translation failed), and
-//       the QP goes to the error state. Packets behind it get no response, but are carried out and completed unless the
-//       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
+//   R7  A READ or atomic whose memory access fails is answered with NAK 0x63 (0x62 when its translation failed). The QP
+//       goes to the error state. Packets behind it get no response, but are carried out and completed unless the WQE
+//       fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
 //       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
 //       the context cache. While one of a QP waits there, further failures of the QP are not reported. When the access
-//       failed because the program has ended (`gone`), the NAK is not sent either: the QP is as silent as it will be
-//       once it is freed.
+//       failed because the program has ended (`gone`), the NAK is not sent either. The QP is then as silent as it will
+//       be once it is freed.
 //   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block
 //       that takes the frame from `tx` releases it. READ data leaves one to ready responses without data.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on

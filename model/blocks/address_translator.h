@@ -6,9 +6,9 @@
 //       is taken in cycle n + 1.
 //   R2  On a miss the entry is read from memory: the MPT entry first, then the MTT line of 8 pages. When it comes in
 //       cycle m, the segment goes on in m with its remaining lookups, as if it had been taken then.
-//   R3  Local range (local_bytes > 0, but not of a SEND): the whole of it is checked with the packet's access flags
-//       before the packet's first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message. On a
-//       response to a request of ours it is a local error. A READ or WRITE of length zero is not checked. The bus
+//   R3  Local range (local_bytes > 0, but not of a SEND): the whole range is checked before the packet's first segment.
+//       The check uses the packet's access flags. A failure fails RC and XRC with NAK 0x62 and abandons a UC message.
+//       On a response to a request of ours it is a local error. A READ or WRITE of length zero is not checked. The bus
 //       address of an atomic goes on in `bus`.
 //   R4  Segments of a WRITE are checked as in R3, with its access flags. Segments of a SEND or a response are checked
 //       for local write and the packet's PD. A failure there is a local error: NAK 0x63, wqe_error_status for a
@@ -19,14 +19,14 @@
 //   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
-//   R8  While a packet waits, the packets behind it are looked at, one a cycle, and the entries and lines that they
-//       miss are read as well. Up to walks_in_flight reads are in flight together; one starts in a cycle. Each is read
-//       once however many segments wait for it.
+//   R8  While a packet waits, the packets behind it are looked at, one a cycle. The entries and lines that these
+//       packets miss are read as well. Up to walks_in_flight reads are in flight together; one starts in a cycle. Each
+//       entry or line is read once however many segments wait for it.
 //   R9  SEND WITH INVALIDATE (rules 6.6): after the lookups of the message's last segment, the MPT entry of its key.
 //       One that may be invalidated is marked so in host memory, and leaves the cache. Otherwise the bytes are placed,
 //       too, but the receive completes with REM_INV_REQ_ERR and the QP fails; there is no response.
 //   R10 A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
-//       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before: when
+//       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before. When
 //       as many have been served, nothing uses the old entries any more.
 //   R11 An absent page (core/memory/translation.h, R7) is asked for with an event (`page_requests`). The segment, with
 //       those behind it, waits for the reply (`page_replies`). After the reply the entry is read again; when there is

@@ -31,10 +31,11 @@
 //       flow one of flows, and a QP that spreads its frames one of rss_contexts.
 //   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
-//   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed, unless the
-//       command's value is 1. Then it goes, the reply's number says how many were bound, and their keys allow what
-//       they allowed until release_window. A window that a peer has invalidated counts until release_window, its next
-//       binding or its end. release_window leaves a window alone that is bound to a region that exists.
+//   R12 A region counts the windows that are bound to it, in its MPT entry. To free such a region is refused with
+//       in_use, unless the command's value is 1. With 1 the region goes, the reply's number says how many were bound,
+//       and their keys allow what they allowed until release_window. A window that a peer has invalidated counts until
+//       release_window, its next binding or its end. release_window leaves a window alone that is bound to a region
+//       that exists.
 //   R13 A copy between host and device memory goes through the buffer, a buffer at a time. One that is refused on the
 //       way has copied what came before.
 //   R14 query_qp: the state is kSqe when the send queue alone has failed (SendQp, R4). `recovers` takes it from there.

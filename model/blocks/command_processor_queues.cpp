@@ -71,7 +71,8 @@ CommandProcessor::Next CommandProcessor::move_cqes(Cycle now) {  // (R7)
     read(cq_.from + std::uint64_t{slot} * stride, in_buffer_ * stride, now);
     return Next::kRepeats;
   }
-  // The new ring has a slot for each, so all are in its first lap: their owner bit, in the last byte of a slot, is 0.
+  // The new ring has a slot for each CQE, so all CQEs are in its first lap. Their owner bit, in the last byte of a
+  // slot, is 0.
   for (std::uint32_t n = 1; n <= in_buffer_; ++n) buffer_[std::size_t{n} * stride - 1] = 0;
   write(new_ring_ + std::uint64_t{listed_} * stride, in_buffer_ * stride, now);
   listed_ += in_buffer_;

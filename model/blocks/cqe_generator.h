@@ -2,22 +2,22 @@
 // Completion generator: writes CQEs, raises events, and has the queues of a QP in error flushed.
 //
 //   R1  A packet taken in cycle n is decided in cycle n. Its CQE's DMA write leaves in cycle n + latency_cycles (one
-//       write a cycle), the packet in the same cycle, or with the last write that is due before it.
+//       write a cycle). The packet leaves in the same cycle, or with the last write that is due before it.
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
-//   R3  A CQ without room (core/completion/completion_queue.h): one kCqError event, the CQ is dead, and every QP that
-//       completes on it goes to the error state (RC: NAK 0x63).
+//   R3  A CQ without room (core/completion/completion_queue.h): one kCqError event, and the CQ is dead. Every QP that
+//       completes on the CQ goes to the error state (RC: NAK 0x63).
 //   R4  An event reaches software after every CQE that was written before the event fell due, like an interrupt that is
 //       posted behind their writes. The event leaves event_latency_cycles after the last of those CQEs has landed in
 //       host memory. When all have landed already, an event that falls due in cycle d leaves in cycle d +
 //       latency_cycles + event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing
 //       is not reported.
 //   R5  Compression acts when both the parameter and the CQ ask for it, while the path to host memory is under
-//       back-pressure. Back-pressure: a CQE's write is due and finds no room in `dma` in this cycle, or the last packet
-//       that was taken is `pressed` (dma_engine.h R15). A completion that comes then begins a session, or joins one.
-//       Any other is written at once, with the session that it joins. A session ends before a completion that does not
-//       join it, and at compression_max completions. It ends compression_timeout_cycles after the last completion that
-//       joined, too, and without back-pressure: one session a cycle, the one that is due first before the others.
-//       Events count completions when they are written.
+//       back-pressure. Back-pressure: a CQE's write is due and finds no room in `dma` in this cycle. There is also
+//       back-pressure when the last packet that was taken is `pressed` (dma_engine.h R15). A completion that comes then
+//       begins a session, or joins one. Any other is written at once, with the session that it joins. A session ends
+//       before a completion that does not join it, and at compression_max completions. A session also ends
+//       compression_timeout_cycles after the last completion that joined, and without back-pressure. One session a
+//       cycle ends so, the one that is due first before the others. Events count completions when they are written.
 //   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
 //       QP's receive queue. When no completion reports the error, the packet also raises one kQpRequestError (NAK
 //       0x61), kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester (RC, XRC) that is in error
@@ -47,9 +47,9 @@
 //   R12 A packet that waits for a context is taken into a queue of cq_misses_in_flight + 1 packets. So is one packet
 //       behind it in each cycle, with what stands beside them. The packets of the queue are looked at, one a cycle, and
 //       their contexts are read ahead.
-//   R13 After a doorbell had to wait for a context, a packet whose CQ has no room waits too, until no doorbell is there
-//       at the beginning of a cycle. A doorbell that waits may bring the consumer index that makes room. So a cache
-//       miss overruns no CQ.
+//   R13 After a doorbell had to wait for a context, a packet whose CQ has no room waits, too. The packet waits until no
+//       doorbell is there at the beginning of a cycle. A doorbell that waits may bring the consumer index that makes
+//       room. So a cache miss overruns no CQ.
 //   R14 A deferred event holds one of moderation_timers, whether its CQ's context is here or not. With no free timer
 //       the event is raised at once. One expired timer is looked at in a cycle, the one of the lowest index. When a
 //       timer leaves the table, the last entry fills the gap.
@@ -61,9 +61,9 @@
 //       is written to host memory when it is evicted. A CQ that is destroyed is written there as invalid
 //       (`context_dma`), and what its session holds is discarded.
 //   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
-//   R18 A rendezvous request that matched is handed to the requester (`rendezvous`) when it is taken: to be begun when
-//       it completes with success, otherwise for its place alone. The entry's buffer, which is the first scatter
-//       element of its WQE, stands at `wqe`.
+//   R18 A rendezvous request that matched is handed to the requester (`rendezvous`) when it is taken. The requester
+//       begins the request when it completes with success; otherwise the request is there for its place alone. The
+//       entry's buffer, which is the first scatter element of its WQE, stands at `wqe`.
 //   R19 A response to a READ or atomic of ours is reported to the requester when it is taken (`placed`): its data has
 //       left for memory.
 //   R20 A packet that establishes communication raises one kQpCommunicationEstablished event, before the events of its

@@ -13,8 +13,8 @@ void CqeGenerator::take_context(Cycle now) {
   again_ |= context_dma_done.can_pop(now);
 }
 
-// Whether the packet has a completion, or may get a completion here. It may get one for the WQE that it releases (R8),
-// or because it is the response to a request of ours that is given up.
+// Whether the packet has a completion, or may get a completion here. A packet may get a completion for the WQE that it
+// releases (R8). Or it gets one because it is the response to a request of ours that is given up.
 bool CqeGenerator::may_complete(const CompletionRequest& p) const {
   return p.completes || (p.releases_wqe && p.wqe_slot != kNoWqeSlot) || refused_.gives_up(p);
 }

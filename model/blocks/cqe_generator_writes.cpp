@@ -134,8 +134,9 @@ void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
   if (taken_.size() > kMost) taken_.pop_front();
 }
 
-// Returns the times of the CQ's first packet that RTL has taken and that the CQE can belong to; without a CQE, of the
-// CQ's next packet. CQEs of a CQ have the order of their packets: packets before the found one have no CQE.
+// Returns the times of the CQ's first packet that RTL has taken and that the CQE can belong to. Without a CQE: the
+// times of the CQ's next packet. CQEs of a CQ have the order of their packets: packets before the found one have no
+// CQE.
 MessageTimes CqeGenerator::times_of_taken(const Cqe* cqe, Cqn cq) {
   const auto is_it = [&](const Taken& t) {
     return t.cq == cq && (cqe == nullptr || (raw(t.qpn) == cqe->qp_number && t.wqe_index == cqe->wqe_index));

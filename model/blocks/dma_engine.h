@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // DMA engine, the NIC's end of PCI Express: carries out the blocks' accesses to host memory as TLPs on a PCIe link.
 //
-//   R1  At most one TLP is started in a cycle: the next one of a client's request, or of the segment at hand of
-//       `payload` or `gather`. It starts in the first cycle in which the link up is free and its request can be popped.
-//       Its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
+//   R1  At most one TLP is started in a cycle. It is the next TLP of a client's request, or of the segment at hand of
+//       `payload` or `gather`. The TLP starts in the first cycle in which the link up is free and its request can be
+//       popped. Its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
 //   R2  A request accesses all of its memory in the cycle in which its first TLP starts; so accesses are in the order
-//       of those starts. A client's read, and the last segment of a gathered packet, may be read later: from the start
-//       of its last TLP until its data is complete (R5). What the host writes meanwhile may be seen, what the device
-//       writes is not (host_memory.h, read_later).
+//       of those starts. A client's read, and the last segment of a gathered packet, may be read later. The time for
+//       that is from the start of their last TLP until their data is complete (R5). What the host writes meanwhile may
+//       be seen, what the device writes is not (host_memory.h, read_later).
 //   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
 //       the first cycle that begins at or after the end of the last byte of its last segment. Packets are pushed one a
 //       cycle, in the order of arrival, and not before the last byte of their frame has come (Packet::complete). A
@@ -18,15 +18,16 @@
 //       cycle in which its last TLP was started. Its client gets a completion in the same cycle when the request asks
 //       for one.
 //   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
-//       complete. It takes non-posted credit until the host has its data. The host has the data when its latency has
-//       passed after the TLP has left and the writes that were started before the TLP are visible. Payload (segments of
-//       `gather` and the reads of kSendPayload) does not wait for those with relaxed_ordering. Reads are answered in
-//       the order in which the host has their data (of the same cycle, in that of their starts), one behind the other.
-//       A request is completed in the first cycle that begins at or after the last byte of all its TLPs.
+//       complete. It takes non-posted credit until the host has its data. The host has the data when the TLP has left
+//       and the host's latency has passed since then. The writes that were started before the TLP must be visible, too.
+//       Payload (segments of `gather` and the reads of kSendPayload) does not wait for those with relaxed_ordering.
+//       Reads are answered one behind the other, in the order in which the host has their data. When the host has data
+//       of several in one cycle, the order of their starts counts. A request is completed in the first cycle that
+//       begins at or after the last byte of all its TLPs.
 //   R6  A write TLP takes posted credit from its start until it is visible. Credit is counted as in core/memory/pcie.h
 //       R5.
-//   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that
-//       neither is starved by smaller ones. The other kind goes on.
+//   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes. So neither is
+//       starved by smaller ones of its kind. The other kind goes on.
 //   R8  Memory that is not mapped: what completes of a client has ok = false. A payload packet fails its QP
 //       (kHostMemory), writes no further segment and is pushed without them. A gathered response reads no further
 //       segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has syndrome
@@ -37,20 +38,20 @@
 //       They keep no tag and no room while they wait for that.
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
 //       (core/memory/pcie.h, R6). A send WQE takes the link in place of the doorbell that it came with. They go between
-//       the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that
-//       begins at or after its last byte, in order within its kind, one of a kind in a cycle. A command is not passed
-//       on before the doorbells and tag operations that came before it, a send doorbell not before the receive
-//       doorbells and tag operations.
+//       the completions that are on their way (core/wire/link_time.h, R2). Each write is passed on in the first cycle
+//       that begins at or after its last byte. Writes of one kind stay in order, and one of a kind is passed on in a
+//       cycle. A command is not passed on before the doorbells and tag operations that came before it. A send doorbell
+//       is not passed on before the receive doorbells and tag operations that came before it.
 //   R11 An event, and the reply to a command, is two posted writes, into its queue and for its interrupt. They take
 //       turns like a client's request, the four sources of events and the replies one after the other. The host is
 //       notified when the interrupt is visible.
-//   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
-//       segments as it says have been gathered.
+//   R12 A fence is answered when the requests of its client that had come before it have accessed memory. As many
+//       segments as the fence says must have been gathered, too.
 //   R13 The device's own memory (icm::kDeviceMemory) is accessed without TLPs, tags and credit. A segment or a request
-//       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which the device's memory
-//       is free. It is occupied for a cycle per device_memory_beat_bytes. The access is done device_memory_cycles
-//       later: then a packet may be pushed on, and a client or a response has its data. Such a write is visible when it
-//       is done.
+//       is one turn, like a TLP's start (R1: when the link up is free). The turn comes in the first cycle in which the
+//       device's memory is free. This memory is occupied for a cycle per device_memory_beat_bytes. The access is done
+//       device_memory_cycles later: then a packet may be pushed on, and a client or a response has its data. Such a
+//       write is visible when it is done.
 //   R14 With atomic_operations = read_write a fetch-and-add or compare-and-swap is a read of 8 bytes and, unless the
 //       comparison fails, a write of 8 bytes. The write takes its turn when the read's data is complete. The operation
 //       is completed when the write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes

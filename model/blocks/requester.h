@@ -4,18 +4,18 @@
 // traffic.) The decisions are model/core/requester/send_qp and its parts: send_ring, send_wqe_format, send_queue,
 // request_packet, payload_locator.
 //
-//   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
+//   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once. A QP has one read at a
 //       time. QPs take turns in the order in which they came to need a read. A WQE may come with its doorbell (SendQp,
 //       R6).
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. A QP keeps its turn until it has made packets
-//       with gather_bytes of payload of a message, its message ends, or it cannot make another packet now. The payload,
-//       unless it is inline, is read by DMA from then on, one piece a cycle. No packet is made while
-//       payload_buffer_bytes or more have not left. The packets of a turn can leave latency_cycles after the last byte
-//       of all of them has come, so gather_bytes, not the MTU, says how much is gathered. With no payload to read they
-//       can leave latency_cycles after the turn. They leave behind the packets that the QP made before. Packets leave
-//       cycles_per_packet apart, in the order in which they can leave. Packets of the same cycle leave in the order in
-//       which they could have left but for their QP. So a slow read holds up its own QP's packets.
+//       with gather_bytes of payload of a message. The turn also ends with the message, or when the QP cannot make
+//       another packet now. The payload, unless it is inline, is read by DMA from then on, one piece a cycle. No packet
+//       is made while payload_buffer_bytes or more have not left. The packets of a turn can leave latency_cycles after
+//       the last byte of all of them has come. So gather_bytes, not the MTU, says how much is gathered. With no payload
+//       to read they can leave latency_cycles after the turn. They leave behind the packets that the QP made before.
+//       Packets leave cycles_per_packet apart, in the order in which they can leave. Packets of the same cycle leave in
+//       the order in which they could have left but for their QP. So a slow read holds up its own QP's packets.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices, and those of READs and atomics once more when their data has left
 //       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`).
@@ -41,7 +41,7 @@
 //       answered when the receive path has been notified of it; all other commands are answered at once. A QP that
 //       there is no room for is not made (`ok` is false).
 //   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
-//       acknowledged; none when it leaves that state before.
+//       acknowledged. A QP that leaves that state before raises none.
 //   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;
 //       other QPs go on (wait_rate). Its timeout begins when the next packet may leave: waiting for the rate is no lack
 //       of progress. Its packets of RoCEv2 say that they are ECN capable.

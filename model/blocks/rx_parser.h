@@ -3,14 +3,14 @@
 //
 //   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat. The next frame is
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
-//   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it. When a flow
-//       takes such a frame (core/wire/flow_table.h), the frame goes to the flow's QP as one SEND ONLY of the transport
-//       RAW, all of it payload. No flow takes a frame that is too long or cut short, or a frame on InfiniBand. Looking
-//       it up is a part of header_cycles.
-//   R3  A packet is dropped for the first of these that holds: longer than any legal packet; cut short by the capture;
-//       lengths; VCRC; IPv4 header checksum. Then come UDP checksum (core/wire/icrc.h, R6); destination address;
-//       opcode, headers and pad (types/wire.h, R2); TVER not 0; QPN 0; a multicast QPN without a QP attached to the
-//       group. Each has its counter in the ledger.
+//   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it. A flow may
+//       take such a frame (core/wire/flow_table.h). Then the frame goes to the flow's QP as one SEND ONLY of the
+//       transport RAW, all of it payload. No flow takes a frame that is too long or cut short, or a frame on
+//       InfiniBand. Looking up the flow is a part of header_cycles.
+//   R3  A packet is dropped for its first fault in the order of this list. First come: longer than any legal packet;
+//       cut short by the capture; lengths; VCRC; IPv4 header checksum. Then come UDP checksum (core/wire/icrc.h, R6);
+//       destination address; opcode, headers and pad (types/wire.h, R2); TVER not 0; QPN 0. Last comes a multicast QPN
+//       without a QP attached to the group. Each fault has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
 //   R5  A multicast packet goes to every QP attached to its group, in the order in which they were attached. The copies

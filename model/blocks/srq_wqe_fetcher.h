@@ -5,11 +5,11 @@
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then. Otherwise the
 //       packet leaves in the cycle in which the read of its WQE completes, or in which a flush of its QP is requested.
 //       Packets leave in order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
-//   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order,
-//       and packets before the new read. So a doorbell taken in cycle n counts for the packet that leaves in n, and its
-//       read starts in n. A doorbell says how many were posted in all. Doorbells of a queue that wait for room at the
-//       port have become one (bridge/driver/doorbell_line.h, R3). Those of a queue that are taken before its turn share
-//       one read.
+//   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order.
+//       Packets are handled before the new read. So a doorbell taken in cycle n counts for the packet that leaves in n,
+//       and its read starts in n. A doorbell says how many WQEs were posted in all. Doorbells of a queue that wait for
+//       room at the port have become one (bridge/driver/doorbell_line.h, R3). Those of a queue that are taken before
+//       its turn share one read.
 //   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Queues share the prefetch contexts, and the least
 //       recently used one loses its own; with a context for each queue none does. Taking a packet starts a prefetch of
 //       its queue when there are more prefetch contexts than packets in the block. WQEs that a packet waits for are
@@ -17,7 +17,7 @@
 //   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
 //   R5  A bad WQE is used and fails its QP: NAK 0x63.
 //   R6  The later packets of a message get the WQE of the first. So does a packet that fails its QP in the middle of a
-//       message, and one that completes a message that was given up: the WQE completes in error.
+//       message, and a packet that completes a message that was given up. The WQE then completes in error.
 //   R7  UC: the WQE of a message that ends early is used by the next one. UC and UD longer than the WQE: UC on an RQ
 //       and UD (by policy) are dropped and the WQE is kept. UC on an SRQ completes with LOC_LEN_ERR.
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
@@ -33,8 +33,8 @@
 //       matcher. A message that the tag matcher could not decide fails its QP (kHostMemory).
 //   R11 The last packet that uses a WQE is marked (releases_wqe): the end of its message, a failure found up to here, a
 //       flush.
-//   R12 Each packet of a QP with an RQ carries the number of WQEs that were posted when it left, for the credit field
-//       of its ACK.
+//   R12 Each packet of a QP with an RQ carries the number of WQEs that were posted when the packet left. The number is
+//       for the credit field of its ACK.
 //   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot
 //       (core/receive_queue/wqe_slots.h). Its list is written into the store (`lists`) in the cycle in which the packet
 //       leaves. `released` gives slots back, one a cycle. Without a free slot the packet waits (kWaitWqeStore) as long
@@ -42,20 +42,20 @@
 //       packets here. When every slot is of a message that has not ended, waiting could hold up the packets that would
 //       end those messages. The packet is then refused as in R4 (kWqeStoreFull) and takes no WQE, and its sender
 //       repeats it.
-//   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE or
-//       reports credits (R12), a doorbell, a command or a flush may find that its queue's context is not here. It then
-//       starts a read of the context in that cycle (`context_dma`), and goes on in the cycle in which the context
-//       comes. Those behind it wait, in order; but packets, doorbells, commands and flushes do not wait for each other.
-//       A context that one of them waits for is not evicted for another. A queue whose context does not exist has no
-//       WQEs.
+//   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet may take or fill a WQE or report
+//       credits (R12). Such a packet, a doorbell, a command or a flush may find that its queue's context is not here.
+//       It then starts a read of the context in that cycle (`context_dma`), and goes on in the cycle in which the
+//       context comes. Those behind it wait, in order; but packets, doorbells, commands and flushes do not wait for
+//       each other. A context that one of them waits for is not evicted for another. A queue whose context does not
+//       exist has no WQEs.
 //   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
 //   R16 After a doorbell had to wait for a context, a packet that finds no WQE posted waits too, until no doorbell
 //       comes in a cycle. A doorbell of the packet's queue may be among those that wait. So a cache miss causes no RNR
 //       NAK.
 //   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells that
-//       have come: until none comes in a cycle, or as many as their link holds are taken. Destroy waits until no read
-//       of its WQEs is in flight; all others are answered when they are carried out. WQEs that are still to be flushed
-//       again (R9) when their queue is closed or reset are not flushed.
+//       have come. The wait ends when none comes in a cycle, or when as many as their link holds are taken. Destroy
+//       waits until no read of its WQEs is in flight; all others are answered when they are carried out. WQEs that are
+//       still to be flushed again (R9) when their queue is closed or reset are not flushed.
 //   R18 A queue is created in a free line of the cache; when there is none, another context is evicted for it. Its
 //       context is written to host memory when it is evicted. A queue that is destroyed is written there as invalid
 //       (`context_dma`).
@@ -63,13 +63,13 @@
 //       Without a free one it is refused as in R4 (kRendezvousFull). Whatever becomes of it behind this block, the
 //       completion generator hands the place on to the requester. In a NIC without a requester there is no limit, and
 //       nobody reads the message: its match is its end (DATA_VALID).
-//   R20 The part of a QP's context that this block keeps is looked up beside each packet, flush request and command
-//       that names a line, when it is taken. No other block changes this part while the line is pinned. What a packet
-//       or a flush leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it is not
-//       written: the context cache makes a new context.
-//   R21 What a read has fetched is looked at in the cycle in which it is completed: WQEs at `fetched_wqes`, the context
-//       of a queue at `fetched`. One that is written to host memory leaves over `written_back` in the cycle of its
-//       request. One read of a context starts in a cycle.
+//   R20 This block keeps a part of a QP's context. The part is looked up beside each packet, flush request and command
+//       that names a line, when the latter is taken. No other block changes this part while the line is pinned. What a
+//       packet or a flush leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it
+//       is not written: the context cache makes a new context.
+//   R21 What a read has fetched is looked at in the cycle in which the read is completed. WQEs stand at
+//       `fetched_wqes`, the context of a queue at `fetched`. A context that is written to host memory leaves over
+//       `written_back` in the cycle of its request. One read of a context starts in a cycle.
 #pragma once
 
 #include <array>

@@ -3,17 +3,17 @@
 // of QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are
 // model/core/tag_matching/tag_match_list, the places in memory model/core/tag_matching/tag_overflow.
 //
-//   R1  A search begins in the cycle n in which its packet is taken and has its result in the CAM in cycle n +
+//   R1  A search begins in the cycle n in which its packet is taken. It has its result in the CAM in cycle n +
 //       search_cycles, when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
 //       These times hold for a parallel CAM of any size. Banked: a search takes r = ceil(ceil(entries / bank_entries) /
 //       banks_per_cycle) rounds of a cycle each. Its result and the next packet come r - 1 cycles later. Hashed: exact
 //       tags are found in search_cycles. The k wildcards of the list that are not younger than the result are compared
 //       one after another. The result comes w = ceil(k / wildcards_per_cycle) cycles later, and the next packet is
 //       taken in cycle n + max(w, 1). With hazard = stall a search waits for the result of the search before it of the
-//       same list, and what is behind it waits, too. With hazard = forward a search knows which entry the search before
-//       it takes.
+//       same list. What is behind the waiting search waits, too. With hazard = forward a search knows which entry the
+//       search before it takes.
 //   R2  A search and an append accepted in the same cycle: the search does not see the append.
-//   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or
+//   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one). The next packet or
 //       operation is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest
 //       (R4). Each entry that moves into the CAM, or is put back there, occupies it as long.
 //   R4  Everything leaves in the order in which it was taken.
@@ -25,9 +25,9 @@
 //       time. What a read has fetched is looked at entry by entry, in order, one a cycle. Each entry is read over
 //       `bursts` in the cycle before, the first one in the cycle in which the read has come. It moves into the CAM in
 //       the cycle in which it is looked at, and waits while the CAM is occupied.
-//   R7  A search that the CAM cannot decide (no match, or one that an entry of the overflow may precede) waits for the
-//       reads of its list that are in flight. Their entries are compared as they are looked at. From cycle n +
-//       search_cycles on the search walks the rest of the overflow, up to the match or the end. It reads
+//   R7  The CAM cannot decide a search without a match, or with a match that an entry of the overflow may precede. Such
+//       a search waits for the reads of its list that are in flight. Their entries are compared as they are looked at.
+//       From cycle n + search_cycles on the search walks the rest of the overflow, up to the match or the end. It reads
 //       overflow_entries_per_read entries at a time, each read when the entries of the one before have been looked
 //       through. The result is there in the cycle in which the deciding entry is looked at. No packet is taken before
 //       the next cycle, and no operation on the list meanwhile. Entries that are passed over move into the CAM while
@@ -39,26 +39,26 @@
 //       compaction to its last write, since the writes change what a slot holds. Every write is of one entry, made when
 //       the entry is looked at.
 //   R9  A read that fails, or bytes that contradict the list: the list has failed. What is in its CAM goes on matching.
-//       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher),
-//       operations on the overflow complete with kTagMatch.
+//       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher).
+//       Operations on the overflow complete with kTagMatch.
 //   R10 Match: the entry's buffer is the message's WQE, for which the WQE fetcher finds room; the TMH is stripped.
 //       One packet: one completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with
 //       DATA_VALID (rules 5.6).
 //   R11 Miss: the message goes on to take a WQE, into which its TMH is written too. It counts as unexpected; messages
 //       with NO_TAG, FIN or an unknown opcode and those without a whole TMH do not.
-//   R12 SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
-//       unexpected message when a sync is wanted (rules 5.5).
+//   R12 SYNC_REQ is set in the completion of an operation that leaves the list out of phase. It is also set in the
+//       completion of an unexpected message when a sync is wanted (rules 5.5).
 //   R13 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
 //   R14 `returned`, one a cycle: the fetcher gives back a match, or an unexpected message, that was refused or squashed
 //       before it was delivered. A match goes into the CAM again. When that is full, the youngest of the list there, or
 //       the entry itself, is written in front of the overflow. An entry that may be younger than some of the overflow
-//       is put back between them: those before it are read and written one slot on. Nothing else is taken meanwhile,
-//       and in the cycle in which one comes. No more than `most_returns` matches are behind this block at a time: so
-//       many wait here.
+//       is put back between them. The entries before it are read and written one slot on. Nothing else is taken
+//       meanwhile, nor in the cycle in which such an entry comes. No more than `most_returns` matches are behind this
+//       block at a time: so many wait here.
 //   R15 There are `lists` lists at most; one more is refused.
 //   R16 A rendezvous request is searched as an eager message when it is one packet of TMH, RVH and kMostRendezvousBytes
 //       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester
-//       reads the message (`rendezvous`), whose address, key and length go along as local_va, local_key and
+//       reads the message (`rendezvous`). The message's address, key and length go along as local_va, local_key and
 //       local_bytes. When the message is longer than the entry's buffer the whole request is placed there instead, and
 //       completes with kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
 //   R17 A response or a completion with `rendezvous` belongs to what the device itself sends for a rendezvous. The READ

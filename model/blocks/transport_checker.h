@@ -23,12 +23,12 @@
 //       else.
 //   R11 The saved READs and atomics of a QP, for replays, use the entries that were reserved for the QP. A reservation
 //       by which all QPs would have more than responder_resources is refused. So is one SRQ more than `srqs`.
-//   R12 `commands` of the command processor, on a line that the context cache keeps for it: taken after the refusals,
-//       before a packet, and answered in the same cycle. For a QP that software moves to the error state the block
-//       sends an internal packet (kFailure) behind the QP's packets, in a cycle of its own. The command waits while
-//       there is no room for this packet. A QP has the entries of R11 from when it is ready to receive until its reset.
-//       A change for which there are not enough is refused and changes nothing.
-//   R13 With hazard = stall a packet is not taken within latency_cycles of a packet of the same QP, because the QP
+//   R12 `commands` of the command processor come on a line that the context cache keeps for it. A command is taken
+//       after the refusals, before a packet, and answered in the same cycle. For a QP that software moves to the error
+//       state the block sends an internal packet (kFailure). It goes behind the QP's packets, in a cycle of its own.
+//       The command waits while there is no room for this packet. A QP has the entries of R11 from when it is ready to
+//       receive until its reset. A change for which there are not enough is refused and changes nothing.
+//   R13 With hazard = stall a packet is not taken within latency_cycles of a packet of the same QP. The reason: the QP
 //       context has been written back only then. What is behind it waits, too (wait_hazard). With forward it is decided
 //       on what the one before it leaves. Internal packets are not counted.
 #pragma once

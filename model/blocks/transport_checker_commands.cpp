@@ -70,7 +70,7 @@ void TransportChecker::carry_out_command(Cycle now) {
   command_replies.push(now, reply);
 }
 
-// Moves the QP to the error state, for good: packets checked before go on ahead of the failure, and an RNR NAK for one
+// Moves the QP to the error state, for good. Packets checked before go on ahead of the failure, and an RNR NAK for one
 // of them does not undo it. False when there is no room for the internal packet.
 bool TransportChecker::fail(const QpCommand& command, Cycle now) {
   if (pipeline_.full()) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completions of one NIC between the write of their CQE and the notice that it is visible (HostNotice): writes
+// The completions of one NIC between the write of their CQE and the notice that it is visible (HostNotice). Writes
 // become visible in order, with compression several completions at once.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hardware block: an sc_module that the engine steps, and the count of its cycles by activity.
 //
-//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do even
+//   R1  step(now) does the work of cycle `now`. It returns the next cycle in which the block has something to do even
 //       if no link wakes it. kNever: there is none. It may be called in any cycle: a call with nothing to do changes
 //       nothing.
 //   R2  Each cycle counts as exactly one activity: that of the last step in it or before it.

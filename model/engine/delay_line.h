@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed.
 // A push into a full line ends the program, in every build (overflow.h). Memory is taken as far as a line has been
-// filled: one with a place for each of 65,536 queues costs nothing until there are that many.
+// filled. A line with a place for each of 65,536 queues costs nothing until there are that many.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that become ready in a known cycle, and are taken in the order of those cycles; of the same cycle in the order
-// in which they were pushed. A push costs as many moves as there are values that become ready later.
-// A push into a full line ends the program, in every build (overflow.h).
+// Values that become ready in a known cycle, and are taken in the order of those cycles. Values of one cycle are taken
+// in the order in which they were pushed. A push costs as many moves as there are values that become ready later. A
+// push into a full line ends the program, in every build (overflow.h).
 #pragma once
 
 #include <bit>

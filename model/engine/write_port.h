@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A write port of an on-chip memory that another block reads.
 //
-//   R1  What is written in cycle n stands there from cycle n + 1 on, for a block that is stepped once a cycle and looks
-//       before it writes. One write a cycle, or up to `lanes` for a port that has several.
+//   R1  What is written in cycle n stands there from cycle n + 1 on. This holds for a block that is stepped once a
+//       cycle and looks before it writes. One write a cycle, or up to `lanes` for a port that has several.
 //   R2  For observers: what was written in a cycle.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's side of the NIC's command interface (blocks/command_processor.h): makes up commands and their mailboxes,
-// hands them to the NIC, and keeps the replies until they are asked for.
+// The driver's side of the NIC's command interface (blocks/command_processor.h). It makes up commands and their
+// mailboxes, hands them to the NIC, and keeps the replies until they are asked for.
 //
 //   R1  Commands reach the NIC in the order in which they were given, as there is room in its queue; further ones wait
 //       here.

@@ -6,9 +6,9 @@
 //       Cut-through: the receiver's line starts as the first byte comes. A frame to an idle receiver arrives, last
 //       byte, switch_latency + 2 * cable_delay after its last byte left.
 //   R2  Requests and responses of a NIC take turns on its line.
-//   R3  A frame goes to the NIC that has its destination address, a multicast frame to every other NIC and back to its
-//       sender, one to an unknown address nowhere (counted). One without such an address (RAW_PACKET): by its MAC
-//       address; one that no NIC has is everybody's, as a multicast frame.
+//   R3  A frame goes to the NIC that has its destination address, and nowhere (counted) when the address is unknown. A
+//       multicast frame goes to every other NIC and back to its sender. A frame without such an address (RAW_PACKET)
+//       goes by its MAC address. A MAC address that no NIC has is everybody's: the frame goes as a multicast frame.
 //   R4  A frame to an address of the sender's own NIC does not leave it: it takes loopback_latency instead of the
 //       switch and the cables. The port's rate holds for it as well.
 //   R5  With switch_full = pause no frame is lost: one that a NIC cannot take waits on its line. While
@@ -22,17 +22,18 @@
 //   R8  With switch_full = drop nobody is paused. A frame, request or response, that comes to the switch needs room in
 //       switch_buffer_bytes. It is dropped when the frames of its sender that wait there for the same NIC leave no room
 //       for it. Frames to the sender's own NIC do not pass the switch: R5 holds for them.
-//   R9  A frame that is ECN capable (core/wire/ecn.h) is marked when it comes to the switch while frames of
-//       ecn_threshold_bytes or more wait there for the same NIC's line. The frames of all senders count; 0 marks none.
-//       What observers get is the frame as it left its sender.
+//   R9  A frame that is ECN capable (core/wire/ecn.h) is marked when it comes to the switch behind too many bytes. Too
+//       many: frames of ecn_threshold_bytes or more wait there for the same NIC's line. The frames of all senders
+//       count; 0 marks none. What observers get is the frame as it left its sender.
 //   R10 Frames wait at the switch (R8, R9) from when their first byte could go on the receiver's line until it does.
 //       Those that come in a cycle come before one of that cycle leaves, in the order of R6.
-//   R11 A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
-//       observer of all frames counts them. All copies of a multicast frame have the same. A packet that is given to
-//       its receiver before its last byte has left gets its number then; one that was dropped before has none.
-//   R12 A NIC is given a frame when cut_through_bytes of it (FCS, preamble and gap counted) have come over its line, or
-//       all of a shorter frame. The NIC knows when the rest will have come (Packet::complete). While it does not take
-//       the frame its line stands still.
+//   R11 A packet's number (Packet::id) is that of its frame, from 1, in the order in which the frames' last bytes
+//       leave. An observer of all frames counts them alike. All copies of a multicast frame have the same. A packet
+//       that is given to its receiver before its last byte has left gets its number then; one that was dropped before
+//       has none.
+//   R12 A NIC is given a frame when cut_through_bytes of it (FCS, preamble and gap counted) have come over its line. A
+//       shorter frame is given when all of it has come. The NIC knows when the rest will have come (Packet::complete).
+//       While it does not take the frame its line stands still.
 #pragma once
 
 #include <array>

@@ -35,8 +35,8 @@ constexpr std::uint64_t kCursor = kLength + std::bit_width(kMaxSge) + kLength;
 // What a block refuses for a QP: an epoch, a message, a request of ours, and flags (core/responder/refusal.h).
 constexpr std::uint64_t kRefused = 16 + 32 + 32 + 3;
 
-// QPN, PSN, MSN, syndrome, opcode and flags. For a READ also what is left of it (address, key, length, next PSN); for
-// an atomic where it is done (address, key) and with what (two operands).
+// QPN, PSN, MSN, syndrome, opcode and flags. For a READ also what is left of it (address, key, length, next PSN). For
+// an atomic also where it is done (address, key) and with what (two operands).
 constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + std::max(kLength + kNumber, 2 * kAddress);
 
 // A READ or an atomic that may be asked for again: operation, PSNs, where, how much.

@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kMaxBaseDepth = 8;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;  // a file with every key is 8 KB long
-// toml++ bounds how deep values are nested (TOML_MAX_NESTED_VALUES), but until its release 3.4 not how many parts a
-// dotted key has, and takes stack for each of them.
+// toml++ bounds how deep values are nested (TOML_MAX_NESTED_VALUES). Until its release 3.4 it does not bound how many
+// parts a dotted key has, and takes stack for each of them.
 constexpr std::size_t kMaxKeyParts = 8;
 
 std::vector<std::string_view> config_names() {

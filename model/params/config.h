@@ -4,8 +4,8 @@
 //   R1  A configuration holds every key of params.toml once; a missing one is refused. A file that says
 //       base = "NAME_OR_FILE" starts from that configuration and holds only what differs.
 //   R2  An unknown section or key, an ill-typed value and a value out of range are refused.
-//   R3  A refusal names the file, the line, the key, what was found and what was expected (and, for a likely
-//       misspelling, the name that was perhaps meant).
+//   R3  A refusal names the file, the line, the key, what was found and what was expected. For a likely misspelling it
+//       also gives the name that was perhaps meant.
 //   R4  An override "section.key=value" is checked like a line of a file, and wins over it; the last one wins.
 //   R5  Besides the sections a file may hold only `base` and `about`, a sentence.
 #pragma once

@@ -3,9 +3,9 @@
 //
 //   R1  A parameter acts when the run has the feature that it acts in, and the other parameters the values that it
 //       needs (params.toml: acts_in, needs).
-//   R2  It counts as set when it has not the value of the named configuration. A file may start from any of them: in a
-//       run with a file it is set when --set names it, or when no named configuration has its value. So a recorded run,
-//       which does not hold the file, finds the same.
+//   R2  A parameter counts as set when it has not the value of the named configuration. A file may start from any named
+//       configuration. In a run with a file a parameter is set when --set names it, or when no named configuration has
+//       its value. So a recorded run, which does not hold the file, finds the same.
 #pragma once
 
 #include <initializer_list>

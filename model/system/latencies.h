@@ -2,10 +2,11 @@
 // What passes the receive path of one NIC, and how long that took, for the report. Times are those of messages:
 //
 //   R1  A receive is a message that completes a receive WQE. One time goes from the arrival of its first packet until
-//       its CQE is visible in host memory, another until the CQE is handed over to the DMA engine. A message that is
-//       completed twice, for its match with a tag and for its data, is a receive when its data is there. The completion
-//       of its match has a figure of its own. So has a receive that no packet of its own has ended: the end of its
-//       message never came, or a READ has fetched its data (rendezvous). Its time is none of any block.
+//       its CQE is visible in host memory. Another time ends when the CQE is handed over to the DMA engine. A message
+//       that is completed twice, for its match with a tag and for its data, is a receive when its data is there. The
+//       completion of its match has a figure of its own. So has a receive that no packet of its own has ended. The
+//       reason: the end of its message never came, or a READ has fetched its data (rendezvous). Its time is none of any
+//       block.
 //   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
 //   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. One
 //       that comes again counts once more, from its own arrival.

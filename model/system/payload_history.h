@@ -2,7 +2,7 @@
 // How much payload had come by which cycle, for the rate of a run without its beginning and end: connecting, filling,
 // draining.
 //
-//   R1  The steady window is the time in which nine tenths of the payload came: from when a twentieth of it was there
+//   R1  The steady window is the time in which nine tenths of the payload came. It goes from when a twentieth was there
 //       until a twentieth was missing. Its rate is known when kLeast packets or more have brought the payload.
 //   R2  At most kMost points are kept: when there are more, every other one goes, and points are further apart from
 //       then on.

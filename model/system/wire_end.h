@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A NIC's wire for a program that embeds the model: frames in and out, as bytes.
 //
-//   R1  The last byte of a frame that is sent arrives when the line has carried it (nic.link_gbps; FCS, preamble and
-//       gap are counted), behind the frames that were sent before.
+//   R1  The last byte of a frame that is sent arrives when the line has carried the frame, behind the frames that were
+//       sent before. The line has nic.link_gbps; FCS, preamble and gap are counted.
 //   R2  A frame that the NIC cannot accept yet waits on the line and delays the frames behind it.
-//   R3  A frame of the NIC is handed over in the cycle in which it begins to leave, with the time at which its last
-//       byte has left. Responses go before requests.
+//   R3  A frame of the NIC is handed over in the cycle in which it begins to leave. The time at which its last byte has
+//       left comes with it. Responses go before requests.
 #pragma once
 
 #include <cstdint>

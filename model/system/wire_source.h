@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a stream of frames on the NIC's wire at its pace, and notifies the NIC of the requests that its host sends.
 //
-//   R1  A frame's last byte arrives when the line has carried it (link rate, preamble and gap counted), and not before
-//       its time in the capture when the pace is kCaptured.
+//   R1  A frame's last byte arrives when the line has carried the frame (link rate, preamble and gap counted). When the
+//       pace is kCaptured, the byte does not arrive before its time in the capture.
 //   R2  A frame that the NIC cannot accept yet waits on the line and delays the frames after it.
 //   R3  A control item waits until everything before it has left the path; the next item waits until the commands that
 //       it gave are done.
@@ -60,8 +60,8 @@ class WireSource final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(frames_); }
   std::uint64_t frames() const { return frames_; }
-  // How far a line that carries nothing but the frames falls behind the capture's clock at most, and how many frames it
-  // carries later than kLatePs.
+  // How far a line that carries nothing but the frames falls behind the capture's clock at most. Also: how many frames
+  // such a line carries later than kLatePs.
   static constexpr double kLatePs = 100e6;
   double most_late_ps() const { return most_late_ps_; }
   std::uint64_t late_frames() const { return late_frames_; }

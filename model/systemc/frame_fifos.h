@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wire of a NIC as two sc_fifos of frames, for SystemC processes that read and write FIFOs.
 //
-//   R1  A frame is taken from `in` when the line to the NIC is free for it: a writer waits while the FIFO is full, as
+//   R1  A frame is taken from `in` when the line to the NIC is free for it. A writer waits while the FIFO is full, as
 //       long as the line needs. The frame arrives at the NIC when the line has carried all of it (wire_end.h).
 //   R2  A frame of the NIC is written to `out` when the line has carried it. While `out` is full, frames wait here, in
 //       order, and none is lost.

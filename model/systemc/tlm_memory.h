@@ -4,7 +4,7 @@
 // parameters): the target's own delays do not act.
 //
 //   R1  An address of the NIC is the payload's address. A target that transfers fewer bytes than were asked for does
-//       not have the range: the access fails, as one to memory that is not mapped.
+//       not have the range. The access fails, as an access to memory that is not mapped.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>

@@ -7,8 +7,9 @@
 //   R2  The owner bit of CQE k is (k / slots) mod 2. Software that expects CQE k finds it valid when the bit is equal;
 //       the ring starts filled with ones (bit 1 in slots never written). It is in the last byte, written last.
 //   R3  On an error only wr_id's carrier (wqe_index and its queue), status, qp_number and vendor_error are valid
-//       (rules 3.1). The carrier of a message on a TM SRQ: with kCqeTagMatch or kCqeTagDataValid wqe_index is the
-//       handle of the entry that it matched, otherwise the slot of a WQE. An error of a match has one of them.
+//       (rules 3.1). The carrier of a message on a TM SRQ is wqe_index. With kCqeTagMatch or kCqeTagDataValid it is the
+//       handle of the entry that the message matched, otherwise the slot of a WQE. An error of a match has one of these
+//       two flags.
 //   R4  Compression: a title CQE (format kTitle, mini_count = n) is followed by ceil(n / 7) slots of mini CQEs (format
 //       kMini). Each mini CQE stands for a CQE that equals the title except in byte_count and wqe_index. The block
 //       takes 1 + ceil(n / 7) slots.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT),
-// completion queues (CQC, completion.h), receive queues (work_queue.h)
+// Device ABI, contexts that the device keeps in host memory and caches. They are those of queue pairs (QPC), memory
+// regions (MPT, MTT), completion queues (CQC, completion.h) and receive queues (work_queue.h).
 //
-//   R1  The QP context of QPN q is in the 256 bytes at icm::kQpContexts + 256 q; valid == 0 means that there is no such
-//       QP.
+//   R1  The QP context of QPN q is in the 256 bytes at icm::kQpContexts + 256 q. Its `valid` == 0 means that there is
+//       no such QP.
 //   R2  The MPT entry of key k is at icm::kMpt + (k >> 8) * sizeof(MptEntry) and is k's only when its `key` equals k.
 //   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes,
 //       aligned.
@@ -46,10 +46,10 @@ enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest 
 
 // Counts what refers to a cached context: packets in flight and notices. The context cache evicts a context only when
 // nothing refers to it.
-//   R1  A pin released in cycle n still counts in cycle n: all blocks see the same count in n, whatever the order in
+//   R1  A pin released in cycle n still counts in cycle n. So all blocks see the same count in n, whatever the order in
 //       which they are stepped.
-//   R2  A pin is added by a block that holds one already, by the context cache, and by the transport checker on a line
-//       that the cache keeps for a command. No other block adds pins.
+//   R2  A pin is added by a block that holds one already, and by the context cache. The transport checker adds a pin on
+//       a line that the cache keeps for a command. No other block adds pins.
 class ContextPins {
  public:
   void add() { ++count_; }
@@ -86,8 +86,8 @@ struct QpAttributes {
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
   bool tag_matching = false;  // its SRQ is a TM SRQ
-  // For captures: accept a PSN ahead of the expected one and count the gap; begin with the MIDDLE or LAST of a message;
-  // accept every P_Key.
+  // For captures: accept a PSN ahead of the expected one and count the gap; accept every P_Key. The QP may begin with
+  // the MIDDLE or LAST of a message.
   bool resynchronise = false;
   bool starts_inside = false;
   bool any_pkey = false;
@@ -119,16 +119,16 @@ struct ResponderContext : QpAttributes {
 
 static_assert(OpenWqe{}.wqe_slot == kNoWqeSlot);
 
-// One queue pair's context: what software set, and a part for each block that keeps state of a QP (OpenWqe, TagContext
-// and CompletionContext cross ports: descriptors.toml). Only that block reads and writes its part (and, between cycles,
-// the control plane). Whole cache lines of the host.
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP. Only that block
+// reads and writes its part (and, between cycles, the control plane). OpenWqe, TagContext and CompletionContext cross
+// ports (descriptors.toml). The context is whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 
 // The context on the chip.
 struct QpContext : StoredQpContext {
-  // On a cache line of its own: a compiler may put members into the padding at the end of the stored context, which is
-  // read and written as a whole.
+  // The pins have a cache line of their own. The reason: a compiler may put members into the padding at the end of the
+  // stored context, which is accessed as a whole.
   alignas(64) ContextPins pins;
   std::uint32_t line = 0;       // of the cache
   std::uint32_t residence = 0;  // number of its stay on that line: a new one after each read, and after a reset

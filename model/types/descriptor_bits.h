@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors as the vectors of their ports: the packed structs of rxnic_link_pkg.sv, in 32-bit words of which the
-// first has the least significant bits, as Verilator has them.
+// Descriptors as the vectors of their ports: the packed structs of rxnic_link_pkg.sv, in 32-bit words. The first word
+// has the least significant bits, as Verilator has them.
 //
 //   R1  A struct's first field is in its most significant bits, element 0 of an array in the array's least significant
 //       ones. The bits above the vector are 0.

@@ -4,9 +4,9 @@
 //
 //   R1  Every packet that enters leaves exactly once: accepted or dropped for one reason (model/blocks/ledger.h).
 //   R2  Within a queue pair packets never overtake each other; drops leave at once.
-//   R3  Each block stamps the packet twice, for observers: in the cycle in which it takes the packet from its input,
-//       and in that in which the packet leaves it. A packet that goes in segments is taken, and leaves, with its last
-//       one. The ACK generator takes a packet in the cycle in which the packet leaves.
+//   R3  Each block stamps the packet twice, for observers. The first stamp is the cycle in which the block takes the
+//       packet from its input, the second that in which the packet leaves. A packet that goes in segments is taken, and
+//       leaves, with its last one. The ACK generator takes a packet in the cycle in which the packet leaves.
 #pragma once
 
 #include <algorithm>
@@ -95,8 +95,9 @@ class alignas(64) Packet {
 // Packets, with a quota for each class, so that arriving packets can never take the buffers that responses and requests
 // need to drain.
 //   R1  A packet that is released in cycle n can be allocated from cycle n + 1 on.
-//   R2  A class may be without a limit. So is kReceive in a NIC: it is bounded by the bytes of the packet buffer and by
-//       the entries of the links and blocks behind it. The memory for packets grows with those that are in use.
+//   R2  A class may be without a limit. So is kReceive in a NIC. Its packets are bounded by the bytes of the packet
+//       buffer and by the entries of the links and blocks behind it. The memory for packets grows with those that are
+//       in use.
 class PacketPool {
  public:
   static constexpr std::uint32_t kNoLimit = 0xffffffff;

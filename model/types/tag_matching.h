@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag matching: headers in front of a message (big-endian, as tm_types.h), operations on a tag list, and the layout of
-// the list's overflow in memory (little-endian).
+// Tag matching: headers in front of a message (big-endian, as tm_types.h), and operations on a tag list. Also the
+// layout of the list's overflow in memory (little-endian).
 //
 //   R1  A tag-matching message starts with a TMH; a rendezvous request goes on with an RVH (rules 5.1).
 //   R2  The driver chooses an entry's handle, below max_tags, and may use it again when the entry was matched or

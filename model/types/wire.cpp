@@ -12,7 +12,7 @@ constexpr std::size_t kMaxVlanTags = 2;
 
 std::uint32_t load_be24(const std::uint8_t* p) { return load_be32(p) & k24Bits; }  // p[0] is another field
 
-// Everything from the BTH on; `end` is the packet's end by its own lengths, already found to be inside the frame and to
+// Everything from the BTH on. `end` is the packet's end by its own lengths, already found to be inside the frame and to
 // leave room for BTH and ICRC.
 ParseStatus parse_transport(Bytes frame, std::size_t end, Headers& h) {
   if (end > kMaxEnd || ((end - h.bth_offset) & 3) != 0) return ParseStatus::kBadLength;  // R5

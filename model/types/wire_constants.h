@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that the protocols fix, each once: sizes of headers, types that name what follows, the MTUs, and the values
-// of fields that have a meaning of their own. Sizes are bytes.
+// Numbers that the protocols fix, each once. They are sizes of headers, types that name what follows, the MTUs, and the
+// values of fields that have a meaning of their own. Sizes are bytes.
 //
 //   R1  InfiniBand: IBTA volume 1, 5.2 (headers), 7.3 and 7.4 (LRH, GRH, CRCs), 9 (BTH and extension headers).
 //   R2  RoCE: annexes A16 (RoCEv1) and A17 (RoCEv2); IPv4: RFC 791; IPv6: RFC 8200; UDP: RFC 768.
-//   R3  A path MTU is 256 << n, n = 0..4; where a field holds its code the code is n + 1 (IBTA volume 1, 12.6 and
+//   R3  A path MTU is 256 << n, n = 0..4. Where a field holds its code, the code is n + 1 (IBTA volume 1, 12.6 and
 //       ibv_mtu).
 //   R4  A message of n bytes is max(1, ceil(n / MTU)) packets, and has at most 2^31 bytes (rules 6).
 #pragma once

@@ -8,8 +8,8 @@
 //       a queue of n slots holds n - 1 WQEs.
 //   R3  Cyclic SRQ and RQ: data segments start at the slot's first byte, WQE k is in slot k mod slots.
 //   R4  A list of SGEs that is shorter than the slot ends with an entry whose lkey is kInvalidKey.
-//   R5  Doorbell: after the WQEs are visible the driver writes the queue's producer index (a free-running count of WQEs
-//       posted) once per post call, whatever the number of WRs (rules 1.4).
+//   R5  Doorbell: after the WQEs are visible the driver writes the queue's producer index, a free-running count of WQEs
+//       posted. It writes once per post call, whatever the number of WRs (rules 1.4).
 #pragma once
 
 #include <array>

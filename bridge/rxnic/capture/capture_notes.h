@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says of a capture besides the packets that were replayed: what cannot be read, tunnels, other ports,
-// congestion, who else could be the receiver.
+// What a report says of a capture besides the packets that were replayed. Its subjects: what cannot be read, tunnels,
+// other ports, congestion, who else could be the receiver.
 #pragma once
 
 #include "bridge/rxnic/capture/replay.h"

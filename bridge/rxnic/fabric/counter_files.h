@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counters of the NICs' ports as files: `counters` and `hw_counters` below ports/1, shown by bridge/device_files.
-// bridge/device_files/README.md says what each counts; the table in counter_files.cpp says from which counters.
+// The README.md of bridge/device_files says what each file counts. The table in counter_files.cpp says from which
+// counters.
 //
 //   R1  A file is 20 characters, the number in decimal and blanks behind it, and a line feed. Numbers that have changed
 //       are written to it, and no descriptor is kept; what a program does with a file harms the file alone.
 //   R2  All files have the numbers of the last tick (LiveOptions::tick_ms), and of the end of the run.
-//   R3  Once a program has looked for one of the files, all files have the numbers at two more times. These are before
-//       a NIC writes to the memory of a program (a completion, for example), and when the model has nothing to do
-//       (live_programs.h R14). A mark that bridge/device_files makes in the file kMark says that a program has looked.
-//       Until then it costs one load each time.
+//   R3  Once a program has looked for one of the files, all files have the numbers at two more times. The first time is
+//       before a NIC writes to the memory of a program (a completion, for example). The second is when the model has
+//       nothing to do (live_programs.h R14). A mark that bridge/device_files makes in the file kMark says that a
+//       program has looked. Until then it costs one load each time.
 //   R4  The model does not see the files: a run with them has the report of one without.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// N NICs on a fabric and the programs that drive them, in a kernel of their own: what live runs and their replays have
-// in common. The Programs and the ProgramMemory decide whether the programs are live or recorded.
+// N NICs on a fabric and the programs that drive them, in a kernel of their own. Live runs and their replays have this
+// simulation in common. The Programs and the ProgramMemory decide whether the programs are live or recorded.
 #pragma once
 
 #include <cstdint>

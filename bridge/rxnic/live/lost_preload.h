@@ -3,8 +3,9 @@
 // (LD_PRELOAD=.../librspreload.so PROGRAM). Such a program lacks librxnic_device_files.so and finds no rdma_cm, and
 // librspreload then takes ordinary sockets.
 //
-//   R1  The drop-in libibverbs, which such a program still loads, writes program and LD_PRELOAD into the file kFile of
-//       the folder of the device files, unless there is one (bridge/verbs/lost_preload.cpp). The first of a run counts.
+//   R1  Such a program still loads the drop-in libibverbs, which writes program and LD_PRELOAD into a file
+//       (bridge/verbs/lost_preload.cpp). The file is kFile in the folder of the device files; when it exists, nothing
+//       is written. The first program of a run counts.
 //   R2  Nothing that the file holds is trusted: control characters are question marks, and 4 KiB of it are shown.
 #pragma once
 

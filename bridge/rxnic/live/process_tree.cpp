@@ -78,8 +78,8 @@ std::vector<Process> descendants() {
   return below;
 }
 
-// (R2) The descriptor holds the process. It is the process that was found as long as it has the same parent, or this
-// process as its parent because its own parent has ended meanwhile (R1).
+// (R2) The descriptor holds the process. It is the process that was found as long as it has the same parent. Its parent
+// may also be this process, because its own parent has ended meanwhile (R1).
 bool send(const Process& process, int signal) {
   const channel::Descriptor held(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   const auto now = look_at(process.pid);

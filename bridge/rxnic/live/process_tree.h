@@ -6,10 +6,10 @@
 //   R2  A signal never goes to a process that was not below this one, though numbers are used again.
 //   R3  Processes that run as another user cannot be signalled and are passed over. So are doorkeepers
 //       (bridge/channel/doorkeeper.h) of this program and of the agent of rdma_cm, which end by themselves. A
-//       doorkeeper has the name of one, and runs one of these two programs; or it runs none any more, because the
-//       kernel is about to end it.
-//   R4  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep it for ever, such
-//       as a process that closes a file of a file system in user space that does not answer.
+//       doorkeeper has the name of a doorkeeper, and runs one of these two programs. Or it runs no program any more,
+//       because the kernel is about to end it.
+//   R4  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep such a process for
+//       ever. An example is a process that closes a file of a file system in user space that does not answer.
 #pragma once
 
 #include <sys/types.h>

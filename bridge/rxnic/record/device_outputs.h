@@ -2,10 +2,10 @@
 // Counts of what the device gives to programs, and the cycles in which they rose: what a program of a what-if
 // (what_if_plan.h) waits for.
 //
-//   R1  A source is the replies to control messages of the whole run (source kReplies), those to an open and the
-//       release of a closed client among them. The other sources are of one program: the CQEs of one CQ that became
-//       visible, its events, or the bytes that the device wrote into the program's own memory. The last are the bytes
-//       of CQEs that it wrote, which a program may find before they are visible to the model.
+//   R1  A source is the replies to control messages of the whole run (source kReplies). Among these are the replies to
+//       an open and the release of a closed client. The other sources are of one program: the CQEs of one CQ that
+//       became visible, or the program's events. Two more are bytes that the device wrote: into the program's own
+//       memory, or as CQEs. The program may find bytes of CQEs before the CQEs are visible to the model.
 //   R2  reached() is the first cycle in which a source's count was at least so much.
 #pragma once
 

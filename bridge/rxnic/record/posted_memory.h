@@ -3,8 +3,8 @@
 //
 //   R1  A doorbell of a send or receive queue posts the WQEs from the producer index before it to its value. It brings
 //       their slots, in a linked list (work_queue.h R2) those that the list names.
-//   R2  With a send WQE the doorbell brings what the WQE makes the device read: the segments of a SEND or WRITE, the
-//       remote range of a READ or an atomic.
+//   R2  With a send WQE the doorbell brings what the WQE makes the device read. This is the segments of a SEND or
+//       WRITE, the remote range of a READ or an atomic.
 //   R3  What a WQE holds is known once the device has read its slot.
 #pragma once
 
@@ -37,8 +37,9 @@ class PostedMemory {
   // After the device has read from the mapping of a session, and the image has it.
   void mapping_read(std::uint32_t session, std::uint64_t address, std::uint64_t bytes);
 
-  // A part of a range, and the first input after `after` that brings it: up to `last` for memory, any for a slot; 0
-  // when there is none. data_only: what a SEND, WRITE or READ reads, no slot and no operand of an atomic.
+  // A part of a range, and the first input after `after` that brings this part; 0 when there is none. For memory the
+  // inputs up to `last` count, for a slot all. data_only: what a SEND, WRITE or READ reads, no slot and no operand of
+  // an atomic.
   struct Part {
     std::uint64_t begin = 0, end = 0;
     std::uint32_t input = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of the programs of a recorded run as far as it is known: what the device has read from it and written to
-// it. In address spaces, since programs have addresses in common.
+// The memory of the programs of a recorded run as far as it is known. Known is what the device has read from this
+// memory and written to it. The memory is in address spaces, since programs have addresses in common.
 //
 //   R1  Each byte has a stamp, that of the last put() with it, and says whether that put() was the device's. The stamp
 //       is 0 for a byte that is not known, whose value is 0.

@@ -3,9 +3,9 @@
 //
 //   R1  An event is given in the cycle in which it was recorded. The run ends in the cycle in which the recorded one
 //       ended.
-//   R2  Every access to the programs' memory has to be the next one of the log: the same cycle, client, address and
-//       length, for a write the same bytes. The first access that differs ends the run: what would follow it cannot be
-//       compared.
+//   R2  Every access to the programs' memory has to be the next one of the log. The cycle, client, address and length
+//       are the same, for a write the bytes, too. The first access that differs ends the run: what would follow it
+//       cannot be compared.
 //   R3  A damaged log ends the run, too; rethrow() then throws its TraceError.
 #pragma once
 

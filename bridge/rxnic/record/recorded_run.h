@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repeats a run of programs from its record (recorder.h), without the programs, and compares.
 //
-//   R1  Equal means: every access to the programs' memory in its cycle with its bytes (CQEs among them), and every
-//       frame of the wire with its bytes and its time. The number of cycles and of CQEs is equal, and the report, byte
-//       for byte, when there is one. For a record that was cut (host_log.h R6): what it holds is equal, up to the cycle
-//       in which it ends.
+//   R1  Equal means: every access to the programs' memory has its cycle and its bytes (CQEs among them). Every frame of
+//       the wire has its bytes and its time. The number of cycles and of CQEs is equal, and the report, byte for byte,
+//       when there is one. For a record that was cut (host_log.h R6): what it holds is equal, up to the cycle in which
+//       it ends.
 //   R2  A record that cannot be read is a TraceError.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run as a what-if gives it to another device: the inputs of its programs, what each waited for, and the
-// memory that came with it.
+// A recorded run as a what-if gives it to another device. A plan has the inputs of the programs, what each input waited
+// for, and the memory that came with it.
 //
 //   R1  An input is an opened NIC, a control message, a doorbell or a close; the last one is the end of the run. They
 //       are numbered from 1 in the order of the record. A doorbell is a post, or a poll: a consumer index or an arming.
@@ -10,9 +10,9 @@
 //       Counted are CQEs of each CQ, events, bytes written to its memory, and the replies to control messages of all
 //       programs. A consumer index that is ahead of the CQEs that were visible waits for the bytes of CQEs that had
 //       been written.
-//   R4  A control message, an open, a close and the end wait for what the device had given to any program before them,
-//       and for all of these before them. The reason: programs exchange numbers and notice each other's progress by
-//       ways that the record does not show.
+//   R4  A control message, an open, a close and the end wait for what the device had given to any program before them.
+//       They wait for all earlier inputs of these kinds, too. The reason: programs exchange numbers and notice each
+//       other's progress by ways that the record does not show.
 //   R5  Memory changes with an input, before it is given (memory_changes.h).
 #pragma once
 

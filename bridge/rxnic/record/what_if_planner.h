@@ -2,9 +2,10 @@
 // Makes the plan of a what-if (what_if_plan.h) while a recorded run is repeated: between the repeated run and the log.
 //
 //   R1  An input is registered when it is taken: what the device has given until then, in this cycle too, is before it.
-//   R2  A read that finds another byte than the device knew of, or one that it did not know of, shows that the program
-//       has written it since the last access. It changes with the first post since then that hands it to the device
-//       (posted_memory.h); when no post does so, with the last input before the read, and is counted.
+//   R2  A read may find another byte than the device knew of, or a byte that it did not know of. Then the program has
+//       written this byte since the last access. The byte changes with the first post since then that hands it to the
+//       device (posted_memory.h). When no post does so, the byte changes with the last input before the read, and is
+//       counted.
 //   R3  Device writes are not recorded as changes, since the what-if repeats them. Only with keep_data (the open loop)
 //       posts do not wait for device writes. What a SEND, WRITE or READ reads of them then comes with the first such
 //       post.

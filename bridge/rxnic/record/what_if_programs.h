@@ -11,11 +11,11 @@
 //   R3  Delays are times: with another clock they are rounded up to its cycles. Inputs of one cycle are given in the
 //       order of the record.
 //   R4  The run ends with the plan's last input. The run may end with a difference that names an input and what it
-//       waits for. It does so when nothing is going on any more and an input still waits, or when nothing came for
-//       kPatiencePs and no input is due. So it does when a reply has another status or allocates another number: the
-//       recorded program would have gone another way.
+//       waits for. One such difference: nothing is going on any more and an input still waits. Another: nothing came
+//       for kPatiencePs and no input is due. A third: a reply has another status or allocates another number, so that
+//       the recorded program would have gone another way.
 //   R5  A byte that the record does not hold is read as 0, and counted.
-//   R6  A program that had ended before its QPs were freed has no memory any more once the device has asked for as many
+//   R6  A program may have ended before its QPs were freed. Its memory is gone once the device has asked for as many
 //       bytes of it as in the record.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What report.json looks like, said once. The writer (report.cpp), the parser (report_parser.cpp) and the schema
-// (report_schema.cpp) visit the results with it: shape(v, x) calls v for each key, in the order of the file.
+// (report_schema.cpp) visit the results with shape(v, x). This function calls v for each key, in the order of the file.
 //
 //   v(key, value, about)                   a number, a text, a list, an object: as the value's type is
 //   v.optional(key, value, there, about)   left out where it says nothing

@@ -3,10 +3,10 @@
 // memory (types/completion.h).
 //
 //   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
-//   R2  An armed CQ raises one event, which disarms it. The CQEs that count for it are those from the consumer index of
-//       the arming doorbell on: software knows of those before it, polled or not. Armed for solicited only, the CQEs
-//       that count are those among them that are solicited or in error. Armed for any it stays so when it is armed for
-//       solicited only.
+//   R2  An armed CQ raises one event, which disarms it. The CQEs that count for the event are those from the consumer
+//       index of the arming doorbell on. Software knows of the CQEs before this index, polled or not. Armed for
+//       solicited only, the CQEs that count are those among them that are solicited or in error. Armed for any it stays
+//       so when it is armed for solicited only.
 //   R3  Moderation: the event is due when `moderation_count` CQEs that count are written, or when the first of them is
 //       `moderation_period` old, whichever comes first. A count of 0 or 1: with the first. A period of 0: no limit.
 //   R4  So CQEs that software has not seen when it arms the CQ always raise an event (with R3, at the latest a period

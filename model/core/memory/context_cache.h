@@ -2,9 +2,9 @@
 // Contexts of one kind on the chip, over their records in host memory: a set-associative, write-back cache, found by
 // their numbers. No time in it: its owner carries out the DMA requests, in order, and says when a read is complete.
 //
-//   R1  A context that is not here is read into a free line of its set, otherwise into the line of the least recently
-//       used context that may be evicted. The context's owner says which contexts may be evicted. When none may, there
-//       is no line for it.
+//   R1  A context that is not here is read into a free line of its set. When no line is free, it gets that of the least
+//       recently used context that may be evicted. The context's owner says which contexts may be evicted. When none
+//       may, there is no line for it.
 //   R2  A changed context that is evicted is written to host memory by a write ahead of that read.
 //   R3  At most `misses` reads are on their way. A context is read once however many ask for it.
 //   R4  A record that is not valid, or whose memory is not mapped, is not kept: one that is created later is seen.

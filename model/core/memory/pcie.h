@@ -7,13 +7,13 @@
 //       before the first RCB boundary are a completion of their own, and so are those after the last one. So an
 //       aligned 65-byte read has two completions and costs more than 64 bytes do (the step at 64 -> 65 that pcie-bench
 //       measured).
-//   R3  Each TLP costs its header bytes (framing, sequence number, header, LCRC) besides its payload, at the rate that
-//       is left for TLPs after encoding, flow control and acknowledgements. The two directions are
+//   R3  Each TLP costs its header bytes (framing, sequence number, header, LCRC) besides its payload. The rate is the
+//       one that is left for TLPs after encoding, flow control and acknowledgements. The two directions are
 //       independent.
 //   R4  A read request or a write goes up; a completion comes down. An atomic goes up with its operands (8 bytes, a
 //       compare and swap 16) and comes down with 8 bytes; it takes one tag.
-//   R5  Flow control: of each kind (posted, non-posted, completion) the receiver has credit for so many headers, one a
-//       TLP, and so much data, in units of 16 bytes. What is larger than all there is takes all.
+//   R5  Flow control: for each kind (posted, non-posted, completion) the receiver has credit for so many headers, one a
+//       TLP. It also has credit for so much data, in units of 16 bytes. What is larger than all there is takes all.
 //   R6  The host writes to the device by its processor's stores: in pieces of at most host_write_bytes.
 #pragma once
 

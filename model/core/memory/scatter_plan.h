@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a packet are written: into a receive WQE's scatter list, the range of a WRITE, or the buffer of
-// the request that a response belongs to.
+// Where the bytes of a packet are written. The place is a receive WQE's scatter list, the range of a WRITE, or the
+// buffer of the request that a response belongs to.
 //
 //   R1  The elements of a WQE are filled in their order, each to its end, with the bytes of the message in order. Empty
 //       elements are skipped. A segment never crosses a 4 KiB boundary of the virtual address.
@@ -11,13 +11,14 @@
 //   R4  WRITE: the packet's payload goes to local_va under local_key. So does the payload of a READ response and the
 //       value (8 bytes) of an ATOMIC ACK.
 //   R5  A message longer than its WQE, found with the packet that goes beyond it: LOC_LEN_ERR. RC and XRC fail the QP
-//       with NAK 0x61; UC and UD give the message up. Nothing of the packet is written. (UC on an RQ, and UD where the
-//       policy is to drop, never come here: the WQE fetcher, which can keep the WQE, has dropped them.)
+//       with NAK 0x61; UC and UD give the message up. Nothing of the packet is written. (UC on an RQ never comes here,
+//       nor does UD where the policy is to drop. The WQE fetcher, which can keep the WQE, has dropped their packets.)
 //   R6  byte_count of a completion: the bytes put into the WQE, or those of the WRITE. For a message whose
 //       end never came (PacketRole::kTruncated): the bytes put there so far.
 //   R7  The work is done in looks. A look at an element finds one piece in the element, or passes the element over. An
-//       element is passed over when it is empty, or when the 40 bytes that are left as they were end with it or behind
-//       it. A packet that writes nothing takes one look, or as many as the elements that it passes over.
+//       element is passed over when it is empty. It is also passed over when the 40 bytes that are left as they were
+//       end with it or behind it. A packet that writes nothing takes one look, or as many as the elements that it
+//       passes over.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses that an MPT entry allows, and the MTT entry of a page (model/types/context.h).
 //
-//   R1  The checks in their order: the key is that of a valid entry; the PD is the region's; every right asked for is
-//       granted; the range lies inside the region. The first that fails is reported. One that was invalidated
-//       has no valid key, and a type 2 window has one for the QP alone that it is bound on.
+//   R1  The checks in their order: the key is that of a valid entry; the PD is the region's. Then: every right asked
+//       for is granted; the range lies inside the region. The first check that fails is reported. An entry that was
+//       invalidated has no valid key, and a type 2 window has one for the QP alone that it is bound on.
 //   R2  A range that ends with the region's last byte is inside; no sum of address and length can wrap around it.
 //   R3  Pages are aligned: page 0 of a region is the one that holds its first byte, wherever in the page that is. A
 //       zero-based one has addresses that lie elsewhere in their pages: paged_offset is added to them before.
 //   R4  A remote request may invalidate a fast-registered region of its PD, or a type 2 window that is bound on its
 //       QP. It exists from then on without allowing anything.
-//   R5  Binding a window (rules 4.4): the window exists and is of the QP's PD; one of type 2 is invalid, and its new
-//       key differs from its last. The region exists, is of that PD and no window, lets windows be bound to it, is not
-//       zero-based, and holds the window. It may be written locally when the window may be written remotely. A type 1
-//       window may also be bound to nothing. A region with a tree has no windows.
+//   R5  Binding a window (rules 4.4): the window exists and is of the QP's PD. A window of type 2 is invalid, and its
+//       new key differs from its last. The region exists, is of that PD and no window, lets windows be bound to it, is
+//       not zero-based, and holds the window. It may be written locally when the window may be written remotely. A type
+//       1 window may also be bound to nothing. A region with a tree has no windows.
 //   R6  A region with `levels` has a tree instead of a list. The tree has tables of kTableEntries entries, each the bus
 //       address of a table of the next level, on the last level of a page. Page 0 of it is the one of address 0.
 //   R7  An entry with kAbsentPage names nothing: the page has to be asked for (on-demand regions).

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work queues of a device: a cache of their contexts (core/memory/context_cache.h), what doorbells posted, what
-// packets took, and which queues have WQEs on the chip. No time in it: the fetcher (model/blocks/srq_wqe_fetcher.h)
-// says when.
+// The work queues of a device. The table has a cache of their contexts (core/memory/context_cache.h), what doorbells
+// posted, what packets took, and which queues have WQEs on the chip. It has no time: the fetcher
+// (model/blocks/srq_wqe_fetcher.h) says when.
 //
-//   R1  Doorbell: the producer index counts the WQEs posted, free-running. A doorbell by which the index goes back, or
-//       that posts more than the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
+//   R1  Doorbell: the producer index counts the WQEs posted, free-running. A doorbell by which the index goes back is
+//       refused and changes nothing. So is a doorbell that posts more than the queue holds (slots; slots - 1 for a
+//       linked list).
 //   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free prefetch context.
 //       A packet that needs a WQE takes a free context, or that of the least recently used queue. This queue's
 //       prefetched WQEs are forgotten, and read again when they are needed. Unless `greedy`, the WQEs that packets ask
 //       for are read, and a window ahead of them (wqe_prefetch.h, R1). The window begins with one read's worth when a
-//       doorbell gave the queue its context, and with none when a packet took the context from another queue.
+//       doorbell gave the queue its context. It begins with none when a packet took the context from another queue.
 //   R3  At most `reads` reads are in flight. Queues that may want one are in a line and take turns, one read each; one
 //       of them is looked at in a cycle. One that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.

@@ -6,8 +6,8 @@
 //   R1  At most min(depth, posted, asked for + window) WQEs are held or on their way. A policy decides the window
 //       (prefetch_window.h).
 //   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A
-//       read for what is asked for goes out at once. One for the window alone waits until there is room for all of it,
-//       or for half of the window, so that reads do not become small.
+//       read for what is asked for goes out at once. A read for the window alone waits until there is room for all of
+//       it, or for half of the window. So reads do not become small.
 //   R3  Cyclic: WQE k is in slot k mod slots, so that everything posted can be read at once.
 //   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one
 //       before.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a request of ours: checks of its data segments, and the bus addresses of its payload.
 //
-//   R1  A segment is good when its lkey is that of a valid region of the QP's PD, not of a window, grants `access` and
-//       holds the whole segment (core/memory/translation.h). Reading needs no right.
+//   R1  A segment is good when its lkey is that of a valid region of the QP's PD, not of a window. The region grants
+//       `access` and holds the whole segment (core/memory/translation.h). Reading needs no right.
 //   R2  Pages of a segment with consecutive bus addresses are one piece. Pieces of two segments are not joined.
 //   R3  All or nothing: false when a region no longer exists, or the segments are shorter.
 //   R4  A page that is absent (core/memory/translation.h, R7) has to be asked for before: here it is nowhere.
-//   R5  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find
-//       in that cycle is nobody's business.
-//   R6  Bytes of a null region have no piece (core/memory/translation.h, R8): the pieces say where in the payload they
-//       begin, and what none of them covers is zeros.
+//   R5  The region whose key is hidden counts as none. Its entry in memory is being written, and what a read of the
+//       entry would find in that cycle must not matter.
+//   R6  Bytes of a null region have no piece (core/memory/translation.h, R8). The pieces say where in the payload they
+//       begin, and what no piece covers is zeros.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 //   R3  An ATOMIC ACK completes the atomic of its PSN; the original value goes to the request's buffer. A READ RESPONSE
 //       without data completes the ATOMIC WRITE of its PSN, which is otherwise treated as an atomic.
 //   R4  A NAK or RNR NAK completes only requests before its PSN: the requester repeats the rest.
-//   R5  An answer that no request explains is dropped (kUnsolicitedAnswer), unless the QP resynchronises: then it is
-//       accepted and counted, because the capture began later or lost the request.
+//   R5  An answer that no request explains is dropped (kUnsolicitedAnswer). A QP that resynchronises accepts and counts
+//       such an answer, because the capture began later or lost the request.
 //   R6  A request that is sent again is not a new one.
 //
 //   Unless the QP resynchronises:

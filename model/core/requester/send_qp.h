@@ -8,14 +8,14 @@
 //       located as its packets are made.
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
 //       all WQEs before it are answered. A WQE that software changed after it was begun stops the queue likewise.
-//   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and
-//       those that are posted later, as flushed. RC, XRC: the QP is in kError. UC, UD, RAW_PACKET: the QP is in kSqe,
-//       unless the failure was found elsewhere (kFlushed). When software takes the QP back to kRts, what was posted by
-//       then is flushed, and what is posted from then on is sent.
-//   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
-//       slot is left for it.
+//   R4  After a failure all WQEs that are not finished complete in order. The first completes with its status. The
+//       others, and those that are posted later, complete as flushed. RC, XRC: the QP is in kError. UC, UD, RAW_PACKET:
+//       the QP is in kSqe, unless the failure was found elsewhere (kFlushed). When software takes the QP back to kRts,
+//       what was posted by then is flushed, and what is posted from then on is sent.
+//   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out. When no slot is
+//       left for such a WQE, the index counts as none.
 //   R6  WQEs are read when none is in the device, in kRts only. A WQE that came with its doorbell is in the device at
-//       once when all of its bytes came, and no packet and no other WQE waits before it. Otherwise it is read like the
+//       once when all of its bytes came. No packet and no other WQE may wait before it. Otherwise it is read like the
 //       others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 //   R8  A QP without a ring has WQEs of the device itself, which are never read. A rendezvous is a READ and, when the

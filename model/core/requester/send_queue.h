@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of one QP in the order of its SQ: their PSNs and packets, which are outstanding, and the effect of answers
-// and timeouts (IBTA volume 1, 9.7 and 9.9.2). Without time: the caller has the timer.
+// Requests of one QP in the order of its SQ. The queue knows their PSNs and packets, which are outstanding, and the
+// effect of answers and timeouts (IBTA volume 1, 9.7 and 9.9.2). It has no time: the caller has the timer.
 //
 //   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs. A READ is one packet that
 //       takes the PSNs of its responses; an atomic is one packet with one PSN. A message of TSO is cut at its MSS.
 //   R2  A packet is sent while fewer than `window` request packets are without an answer. READ and atomics: fewer than
-//       max_rd_atomic at a time. A fenced request waits until none is outstanding, and until the data of all of them
-//       has left for memory (place()): it may read what they have brought.
+//       max_rd_atomic at a time. A fenced request waits until no READ or atomic is outstanding, and until the data of
+//       all of them has left for memory (place()). So it may read what they have brought.
 //   R3  BTH.A: on the last packet of a request, on every ack_every-th packet, and on one that fills the window.
 //   R4  An answer acknowledges everything before it (AnswerNotice); one for a PSN that was never sent is ignored.
-//   R5  NAK 0x60 and kGap: the queue goes back to the first PSN without an answer, once for each such PSN, because
-//       further ones report the same loss. So does a timeout, and an RNR NAK after its time.
+//   R5  NAK 0x60 and kGap: the queue goes back to the first PSN without an answer. It does so once for each such PSN,
+//       because further ones report the same loss. So does a timeout, and an RNR NAK after its time.
 //   R6  Each time that it goes back costs one of retry_count, an RNR NAK one of rnr_retry (7: costs nothing). Progress
 //       of the acknowledged PSN restores both counts. With none left the request fails.
 //   R7  A READ that was answered in part is repeated from its first missing response on.

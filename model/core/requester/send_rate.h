@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of a QP's requests under congestion: the reaction point of DCQCN (Zhu et al., "Congestion Control for
-// Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 and figure 7).
+// The rate of a QP's requests under congestion: the reaction point of DCQCN. The source is Zhu et al., "Congestion
+// Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 and figure 7.
 //
 //   R1  A QP has no limit before its first CNP, nor after R5. A CNP finds it then at the line's rate with alpha = 1.
 //   R2  A CNP reduces the rate: the current rate is multiplied by 1 - alpha / 2, with dcqcn_least_percent of it and
@@ -10,12 +10,12 @@
 //   R3  After each dcqcn_alpha_timer without a CNP alpha becomes (1 - g) alpha.
 //   R4  The rate is increased after each dcqcn_increase_timer and after each dcqcn_increase_bytes sent; each of the two
 //       counts its increases, its stage. While no stage is past dcqcn_fast_stages the current rate goes half the way to
-//       the target (fast recovery). Beyond, the target is raised before that: by dcqcn_additive_mbps when one stage is
-//       past, by dcqcn_hyper_mbps when both are, and at most to the line's rate.
+//       the target (fast recovery). Beyond, the target is raised before that, and at most to the line's rate. It is
+//       raised by dcqcn_additive_mbps when one stage is past, by dcqcn_hyper_mbps when both are.
 //   R5  The limit ends when the current rate has come to the line's.
-//   R6  A packet of b bytes (link header to ICRC) is followed by the next one b / rate later at the earliest, at the
-//       rate after it was counted. Fractions of a cycle are kept while a QP sends as soon as it may. A CNP does not
-//       change a distance that has begun.
+//   R6  A packet of b bytes (link header to ICRC) is followed by the next one b / rate later at the earliest. The rate
+//       is that after the packet was counted. Fractions of a cycle are kept while a QP sends as soon as it may. A CNP
+//       does not change a distance that has begun.
 //   R7  Rates are whole kb/s, alpha is a multiple of 2^-20. What was due at a time is done when the QP is looked at
 //       next: nothing happens in between that could see it.
 //   R8  Before a reduction the target becomes the current rate, as the parameter says. It does so always

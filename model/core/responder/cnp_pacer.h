@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the packets that are marked Congestion Experienced gives a congestion notification packet (CNP): the
+// Which of the packets that are marked Congestion Experienced gives a congestion notification packet (CNP). This is the
 // notification point of DCQCN (Zhu et al., SIGCOMM 2015, 3.1; RoCEv2 annex A17.9).
 //
 //   R1  The first marked packet gives a CNP, and so does each that comes `interval` or more after the last one that

@@ -29,8 +29,8 @@ namespace rxnic {
 // The packets that one block refuses, by QP. Refusals that are to be reported wait in `reports`.
 class Refusals {
  public:
-  // To be called first for each packet that a block takes: squashes it, or abandons the answer, when it is behind one
-  // that was refused here. Returns whether it did.
+  // To be called first for each packet that a block takes. A packet behind one that was refused here is squashed, or
+  // its answer is abandoned. Returns whether this was so.
   bool squash_when_behind(PathPacket& p);
   bool refuses(const PathPacket& p) const;   // it is a request that squash_when_behind() would squash
   bool gives_up(const PathPacket& p) const;  // it completes a request of ours that squash_when_behind() would give up

@@ -22,20 +22,20 @@
 //       bits).
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.
 //   R9  The length of a packet that takes a WQE is checked only after it has one (`bad_length`).
-//   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
-//       domain or changes within a SEND: NAK 0x61. WRITEs, READs and atomics name one, too: the memory must belong to
-//       its PD, or to the QP's when there is no such SRQ in the domain.
-//   R11 A MIDDLE or LAST may come without its FIRST to a QP that resynchronises, or as the first request of the QP in a
-//       capture (`starts_inside`). A SEND then takes its WQE there and completes with what is left of the message. A
-//       WRITE, whose address is not known, is acknowledged and counted, not written.
-//   R12 A packet refused because no WQE was available: the QP's state from before it is restored, in a new epoch, and
-//       the QP is silent until the packet's PSN comes. An error state that a packet behind it caused here is taken
-//       back. Other refusals move the QP to the error state for good.
+//   R10 XRC: the message's WQE comes from the SRQ that XRCETH names. An SRQ that does not exist, is in another XRC
+//       domain or changes within a SEND: NAK 0x61. WRITEs, READs and atomics name an SRQ, too. The memory must belong
+//       to the SRQ's PD, or to the QP's when there is no such SRQ in the domain.
+//   R11 A MIDDLE or LAST may come without its FIRST to a QP that resynchronises. It may also be the first request of
+//       the QP in a capture (`starts_inside`). A SEND then takes its WQE there and completes with what is left of the
+//       message. A WRITE, whose address is not known, is acknowledged and counted, not written.
+//   R12 A packet may be refused because no WQE was available. The QP's state from before the packet is restored, in a
+//       new epoch, and the QP is silent until the packet's PSN comes. An error state that a packet behind it caused
+//       here is taken back. Other refusals move the QP to the error state for good.
 //   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
 //       rd_atomic_over_limit is recycle, a READ is carried out again instead. One that was never saved is dropped. A QP
 //       that resynchronises, whose capture need not hold the first request, carries out READs, and drops atomics.
 //   R14 RC, UC, XRC. The first request that is not dropped after software has moved the QP to RTR is marked
-//       (`establishes`) if the QP still is in RTR (IBTA: Communication Established).
+//       (`establishes`). The QP must still be in RTR (IBTA: Communication Established).
 #pragma once
 
 #include <cstdint>

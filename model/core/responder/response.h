@@ -5,13 +5,13 @@
 //       label, SL and UDP source port kept. Hop limit 64; DSCP of the request; ECT(0) when the request was ECN capable,
 //       otherwise 0. Destination QP: the QP's peer. Transport and P_Key are the request's. Never solicited, never
 //       asking for an ACK.
-//   R2  A READ of n bytes is answered by max(1, ceil(n / MTU)) packets: ONLY, or FIRST, MIDDLEs of the MTU, and LAST,
-//       with successive PSNs from the request's on. AETH on FIRST, LAST and ONLY.
+//   R2  A READ of n bytes is answered by max(1, ceil(n / MTU)) packets, with successive PSNs from the request's on.
+//       They are ONLY, or FIRST, MIDDLEs of the MTU, and LAST. AETH on FIRST, LAST and ONLY.
 //   R3  The data of a READ response lies in 4 KiB pieces of the responder's memory (core/memory/scatter_plan.h, R1).
 //   R4  Credit field of an ACK: code c of the table of IBTA volume 1, 9.7.7.2.2 (0x1f: unlimited or not counted).
 //   R5  Every answer is sealed with its ICRC.
-//   R6  A congestion notification packet (RoCEv2 annex A17.9) takes the same path, of any transport: opcode 0x81, BECN,
-//       PSN 0, and behind the BTH 16 reserved bytes of 0.
+//   R6  A congestion notification packet (RoCEv2 annex A17.9) takes the same path, of any transport. It has opcode
+//       0x81, BECN, PSN 0, and behind the BTH 16 reserved bytes of 0.
 #pragma once
 
 #include <cstdint>

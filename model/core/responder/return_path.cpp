@@ -16,8 +16,8 @@ constexpr std::size_t kMaskBytes = 72;
 
 using Mask = std::array<std::uint8_t, kMaskBytes>;
 
-// The bits of a request that decide about its answer: all up to the P_Key, and of the BTH's first bytes the transport
-// and the migration state. Lengths, checksums, identification, fragment flags and hop limit do not count.
+// The bits of a request that decide about its answer. These are all up to the P_Key, and in the BTH's first bytes the
+// transport and the migration state. Lengths, checksums, identification, fragment flags and hop limit do not count.
 constexpr Mask mask_of(bool ipv6) {
   Mask mask{};
   const std::size_t network = kEthernetBytes;

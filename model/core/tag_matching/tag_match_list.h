@@ -8,9 +8,9 @@
 //       of phase: entries appended meanwhile match nothing, older ones still match. When the counts agree, all
 //       entries match.
 //   R4  A sync is asked for when more than 0x3fff unexpected messages are not acknowledged. Counts are modulo 2^16.
-//   R5  Entries are in the CAM or in the overflow. The device keeps those in the CAM; of those in the overflow it knows
-//       how many there are, and of each handle that it is there. Their tags, masks, buffers and ages are the bytes in
-//       memory (StoredTag): what the block has read decides. An entry that was read moves into the CAM
+//   R5  Entries are in the CAM or in the overflow. The device keeps the entries that are in the CAM. It knows how many
+//       entries are in the overflow, and which handles are there. Tags, masks, buffers and ages of the overflow are the
+//       bytes in memory (StoredTag): what the block has read decides. An entry that was read moves into the CAM
 //       (move_in), is matched (take) or removed (drop).
 //   R6  A match can be undone: the entry is posted again, with its old age, in the CAM (restore) or in the overflow
 //       (put_back).

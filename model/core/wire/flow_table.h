@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flow steering: the QP that gets a frame that is not RDMA.
 //
-//   R1  The normal flow with the lowest priority number of those that a frame agrees with; when several have this
-//       number, the flow that was made first. When there is none: a multicast default for a frame to a multicast
-//       address, then an all default; by the same order.
+//   R1  A frame goes to the normal flow with the lowest priority number of those that it agrees with. When several
+//       flows have this number, the frame goes to the one made first. When there is none: a multicast default for a
+//       frame to a multicast address, then an all default; by the same order.
 //   R2  A flow names a QP. When that spreads its frames (RSS), the frame goes to the QP in entry (hash mod entries) of
 //       its indirection table. The hash is Toeplitz's (Microsoft, "Verifying the RSS Hash Calculation") of the chosen
 //       fields that the frame has. Their order is source address, destination address, source port, destination port;

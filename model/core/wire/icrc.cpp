@@ -40,7 +40,7 @@ void mask_network(Encapsulation encapsulation, std::size_t network_bytes, std::u
   }
 }
 
-// CRC-16 with polynomial 0x100B, least significant bit first, eight bytes at a time: row k of the table holds the
+// CRC-16 with polynomial 0x100B, least significant bit first, eight bytes at a time. Row k of the table holds the
 // effect of a byte that is followed by k more.
 constexpr std::uint16_t kVcrcPolynomial = 0xd008;  // 0x100B with its bits reversed
 constexpr std::size_t kSlices = 8;

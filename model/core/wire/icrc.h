@@ -23,7 +23,8 @@ namespace rxnic {
 
 // The ICRC that the frame should carry. `h` is what parse() gave with kOk, or build(), for it.
 std::uint32_t icrc(Bytes frame, const Headers& h);
-// In two steps, of a RoCE frame: up to so many bytes of its BTH, at least 5, and of the bytes from there to the pad.
+// The ICRC of a RoCE frame in two steps. The first is of the frame up to `bth_bytes` bytes of its BTH, at least 5. The
+// second is of the bytes from there to the pad.
 std::uint32_t icrc_begun(Bytes frame, const Headers& h, std::size_t bth_bytes);
 std::uint32_t icrc_continued(std::uint32_t begun, Bytes rest);
 void store_icrc(std::uint32_t value, std::uint8_t* to);  // (R3)

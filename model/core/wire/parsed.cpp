@@ -14,7 +14,7 @@ NetworkHeader network_header(const Headers& h) {
   return h.encapsulation == Encapsulation::kRoceV2Ipv4 ? NetworkHeader::kIpv4 : NetworkHeader::kNone;
 }
 
-// RoCE has no service level. In its place a completion of UD says what kind of packet it was, by which the program
+// RoCE has no service level. In its place a completion of UD says what kind of packet it was. By this kind the program
 // reads the 40 bytes in front of the data (RoCEv2 annex, A17.4.5.1). As mlx5 encodes it: bit 3 is set over UDP; bits 2
 // to 0 are 0 for a GRH, 1 for IPv6, 2 for IPv4.
 std::uint8_t service_level(const Headers& h) {

@@ -12,7 +12,7 @@ namespace rxnic {
 // The fields of `p` that come from the headers, and of an ATOMIC WRITE from its payload.
 void describe(Bytes frame, const Headers& h, ParsedPacket& p);
 // What is placed in memory and is not in the frame as it is. For a datagram over IPv4 these are the 40 bytes in front
-// of its payload: 20 zero bytes and the IPv4 header's first 20 (rules 1.3). For an ATOMIC ACK it is the value,
+// of its payload. They are 20 zero bytes and the IPv4 header's first 20 (rules 1.3). For an ATOMIC ACK it is the value,
 // little-endian.
 void make_scratch(const Headers& h, Packet& p);
 
