@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions as they are written: a plain CQE, or a title and slots of mini CQEs (model/core/completion/cqe_format.h,
-// R3, R4), and the one or two requests that write them. No state in here.
+// R3, R4). One or two requests write them. No state in here.
 module cqe_block #(
   parameter int unsigned MaxHeld  = 2,
   parameter int unsigned Slots    = 1,  // of the longest block

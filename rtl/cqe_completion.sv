@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a CQE of cqe_generator (6): the session that it ends or joins (R5), whether its CQ has room (R3), and
-// what it makes of the CQ's record. A session is written at most once: before a CQE that does not join it, or with its
-// last one. Without back-pressure each CQE is the last one.
+// What becomes of a CQE of cqe_generator (6): the session that it ends or joins (R5), and whether its CQ has room (R3).
+// Also what the CQE makes of the CQ's record. A session is written at most once: before a CQE that does not join it, or
+// with its last one. Without back-pressure each CQE is the last one.
 module cqe_completion #(
   parameter int unsigned Compression              = 0,
   parameter int unsigned CompressionTimeoutCycles = 1,

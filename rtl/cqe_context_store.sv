@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache of CQ contexts of cqe_generator: sets of lines (context_lookup), and the record of each line. A step of the
-// cycle finds a set or a record as the steps before it have left it; all is written at the end of the cycle. Steps: a
-// context that has come (0), a command (1), a doorbell (2), a session (4), a moderated event (5), a packet (6), one
-// behind it (7).
+// cycle finds a set or a record as the steps before it have left it. All is written at the end of the cycle. Steps: a
+// context that has come (0), a command (1), a doorbell (2), a session (4), a moderated event (5). The last steps are a
+// packet (6) and the packet behind it (7).
 module cqe_context_store #(
   parameter int unsigned CqContexts    = 1,
   parameter int unsigned Ways          = 1,

@@ -2,9 +2,9 @@
 // Twin of model/blocks/cqe_generator. Rules R1..R21 are stated there.
 //
 // The steps of a cycle follow each other in the order of R9. What has come is step 0. Then follow a command (1), a
-// doorbell (2), a failure (3), a session (4), a moderated event (5), a packet (6), and the packet behind it (7). Each
-// sees what those before it make of sets of lines, records and open sessions: `..._0` to `..._7`. All is written at the
-// end of the cycle. What has a state of its own, or decides much, is a module, `cqe_...`.
+// doorbell (2), a failure (3), a session (4) and a moderated event (5). The last steps are a packet (6) and the packet
+// behind it (7). Each sees what those before it make of sets of lines, records and open sessions: `..._0` to `..._7`.
+// All is written at the end of the cycle. What has a state of its own, or decides much, is a module, `cqe_...`.
 
 module cqe_generator #(
   parameter int unsigned CqeBytes                 = rxnic_params_pkg::CqeGeneratorCqeBytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of cqe_generator that wait for contexts of CQs (R12), each with its QP and the first element of its WQE as
-// they stood at the inputs. What is written of a QP's part is written here, too. While the first one waits, those
+// Packets of cqe_generator that wait for contexts of CQs (R12). Each waits with its QP and the first element of its WQE
+// as they stood at the inputs. What is written of a QP's part is written here, too. While the first one waits, those
 // behind it are looked at one after another.
 module cqe_packet_queue #(
   parameter int unsigned Depth     = 2,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open sessions of cqe_generator (R5), by line of the cache of CQ contexts: their completions, when each ends at
-// the latest, and which of them is due. Which lines have one is kept where lines are (cqe_generator).
+// The open sessions of cqe_generator (R5), by line of the cache of CQ contexts. The module keeps their completions,
+// when each session ends at the latest, and which of them is due. Which lines have one is kept where lines are
+// (cqe_generator).
 module cqe_sessions #(
   parameter int unsigned CqContexts  = 1,
   parameter int unsigned MaxHeld     = 1,

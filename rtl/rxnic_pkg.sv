@@ -2,8 +2,9 @@
 // Facts about BTH opcodes that blocks decide by: those of model/types/opcode_table.h. An opcode that the table does not
 // define has none of them. testbench/cosim compares them for all 256.
 //
-// Handshakes of the modules that use it: the ready of an input may depend on its valid, and the valid of an output on
-// its ready (README.md, H1 and H2). For ends that cannot take that there is lib/rxnic_skid_buffer.sv.
+// Handshakes of the modules that use this package. The ready of an input may depend on its valid, and the valid of an
+// output on its ready (README.md, H1 and H2). For ends that cannot take such dependences there is
+// lib/rxnic_skid_buffer.sv.
 package rxnic_pkg;
 
   // The 40 bytes in front of a datagram's payload (rules 1.3).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twin of model/blocks/tag_match_cam. Rules R1..R18 are stated there, those of the lists in model/core/tag_matching.
 //
-// What a cycle decides is decided in one pass over the state, in the order of the model: `..._d` is the state behind
+// What a cycle decides is decided in one pass over the state, in the order of the model. `..._d` is the state behind
 // the step at hand. A list is opened (`at`, `l`), changed, and closed. What a packet becomes is known in the cycle in
 // which it is taken, and leaves with its result. `now_q` counts the cycles that are not left out.
 module tag_match_cam #(

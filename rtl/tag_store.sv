@@ -3,9 +3,10 @@
 // these ports takes its place (OWN_RTL.md): it may take its time.
 //
 //   S1  In a cycle without ready_o nothing is asked for, and nothing is changed.
-//   S2  While search_valid_i is set, the oldest entry of a list is asked for of those whose number is below
-//       search_before_i and for which (search_tag_i & mask) == tag. It stands at found_entry_o, or found_o is 0, in a
-//       cycle with search_ready_o. What is asked for may change before that. So with the youngest entry of a list.
+//   S2  While search_valid_i is set, the oldest entry that matches is asked for among those of a list. An entry matches
+//       when its number is below search_before_i and (search_tag_i & mask) == tag. It stands at found_entry_o, or
+//       found_o is 0, in a cycle with search_ready_o. What is asked for may change before that. The youngest entry of a
+//       list is asked for in the same way.
 //   S3  An answer is of the entries that are there at the beginning of the cycle in which the answer stands. It sees
 //       what was changed in any cycle before, and nothing of its own cycle.
 //   S4  clear_i: all entries of a list go. delete_i: for each of two lanes the entry of this list and handle goes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message of the packet at hand, `p`: the WQE that it has in use (R6, R7, R11, R20), matched tags (R10, R19), and
-// what is refused (core/responder/refusal.h).
+// The message of the packet at hand, `p`: the WQE that it has in use (R6, R7, R11, R20), and matched tags (R10, R19).
+// Also what is refused (core/responder/refusal.h).
 
 logic [1:0] refused_w;  // by a request, by a packet
 logic [2*QpLineBits-1:0] refused_at;

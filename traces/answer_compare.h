@@ -8,16 +8,16 @@
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
 //       A READ that is asked for again from its middle on is answered with other positions. The captured answers to it
 //       are compared with those of the model to the same request.
-//   R3  A captured NAK is equal when the model sends a NAK with the same code and PSN, an RNR NAK when the model sends
-//       one with the same PSN. When several have one PSN, each is compared with one of the model's. One that only the
-//       model sends is a difference as soon as the captured receiver went past it. A captured sequence NAK for a PSN
-//       that the model acknowledges names a packet that was lost on its way to the receiver, and that the model got: no
-//       difference.
-//   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
-//       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
-//   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, and answers of
-//       the model that the capture does not show. Answers on QPs that are not paired are not compared, either, nor are
-//       Neither are CNPs, captured ones and the model's, which each receiver paces in its own way.
+//   R3  A captured NAK is equal when the model sends a NAK with the same code and PSN. An RNR NAK is equal when the
+//       model sends one with the same PSN. When several have one PSN, each is compared with one of the model's. A NAK
+//       that only the model sends is a difference as soon as the captured receiver went past it. A captured sequence
+//       NAK may be for a PSN that the model acknowledges. It names a packet that was lost on its way to the receiver,
+//       and that the model got: no difference.
+//   R4  After a gap in the captured requests the model has seen fewer messages end. The first exact match after the gap
+//       sets the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
+//   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, and the model's
+//       answers that it does not show. Answers on QPs that are not paired are not compared, either. Neither are CNPs,
+//       captured ones and the model's, which each receiver paces in its own way.
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
 //   R7  MSNs are compared as msn_compare.h says, those of covered ACKs too. A QP whose captured receiver leaves WRITEs
 //       out is named in `rules`.

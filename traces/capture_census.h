@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a capture holds besides packets that a NIC can read, counted in one pass.
 //
-//   R1  RDMA by its link, EtherType or UDP port is unreadable when parse() refuses it, when the capture cut it, or when
-//       it has a wrong checksum. It is counted by the reason for which the model drops it. With each reason the numbers
-//       of the first packets are kept, and with an opcode that is not known the opcodes.
+//   R1  RDMA by its link, EtherType or UDP port is unreadable when parse() refuses it, or when the capture cut it. It
+//       is also unreadable when it has a wrong checksum. It is counted by the reason for which the model drops it. With
+//       each reason the numbers of the first packets are kept, and with an opcode that is not known the opcodes.
 //   R2  Tunnels, by kind and addresses. Other UDP ports with what looks like RoCEv2 (other_udp_ports.h).
-//   R3  Pause frames (IEEE 802.3, 31B and 31D): of a priority (PFC), or of the link. One pauses for its quanta of 512
-//       bit times from its capture on, unless a later one for the same priority of the same sender says something else.
-//       The time is that of all senders, up to the last frame of the capture.
+//   R3  Pause frames (IEEE 802.3, 31B and 31D): of a priority (PFC), or of the link. A pause frame counts for its
+//       quanta of 512 bit times from its capture on. This ends earlier when a later frame for the same priority of the
+//       same sender says something else. The time is that of all senders, up to the last frame of the capture.
 //   R4  Memory is bounded: kMostKept tunnels, ports and senders of pauses; what is beyond is in the last one's place.
 #pragma once
 

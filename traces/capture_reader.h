@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a capture, one after the other: pcap (microseconds and nanoseconds, both byte orders) and pcapng, as they
-// are or compressed with gzip or zstd.
+// Frames of a capture, one after the other. The formats are pcap (microseconds and nanoseconds, both byte orders) and
+// pcapng, as they are or compressed with gzip or zstd.
 //
 //   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on). ERF (197) records of type 21
 //       (InfiniBand) and 2 (Ethernet) come without their ERF header, extension headers and Ethernet's two bytes of
@@ -9,9 +9,9 @@
 //       differ. ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that
 //       names it.
 //   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
-//       gets the time of the one before it; how many there were is counted. When it is older by more than 1 ms the
-//       clock was set back, and time goes on from there. The exception: the record behind it shows that it was the only
-//       one.
+//       gets the time of the one before it. How many such frames there were is counted. When it is older by more than 1
+//       ms the clock was set back, and time goes on from there. The exception: the record behind it shows that it was
+//       the only one.
 //   R3  A file may end in the middle of a record or of its compressed data, or something other than a record may
 //       follow. It gives the frames before that, then says cut_short(). A file without a readable header is a
 //       TraceError.
@@ -23,9 +23,10 @@
 //       Other frames that the capture cut stay as they are. A UDP checksum of a filled packet becomes 0 (none).
 //   R6  A mirror may cut packets and write what is left as their length. A frame that ends before the length in its IP
 //       and UDP headers (GRH, LRH), which agree, was cut, and is handled so (R5). How many there were is counted.
-//   R7  A frame that is not RDMA as it stands, but carries one that is in tunnels (tunnels.h), at most kMostTunnels in
-//       each other, becomes that one; `tunnel` is the outermost. So does one that carries what looks like RoCEv2 on
-//       another port. A packet without an Ethernet header gets one with the addresses outside.
+//   R7  A frame that is not RDMA as it stands may carry one that is RDMA in tunnels (tunnels.h), at most kMostTunnels
+//       in each other. Such a frame becomes the one inside; `tunnel` is the outermost. So does a frame that carries
+//       what looks like RoCEv2 on another port. A packet without an Ethernet header gets one with the addresses
+//       outside.
 //   R8  On request: UDP ports that are read as RoCEv2's (other_udp_ports.h), and a wrong ICRC is made right. Both are
 //       counted.
 //   R9  A million records or blocks in succession that hold no packet are no capture: it ends there as in R3. A few KB

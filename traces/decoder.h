@@ -2,8 +2,8 @@
 // Compressed data as a stream: gzip (RFC 1952) and Zstandard (RFC 8878).
 //
 //   R1  The format is told by the first bytes of the data, whatever its file is called.
-//   R2  Memory is bounded whatever the data says: 32 KiB for gzip, and 128 MiB for Zstandard, whose frames with a
-//       larger window (zstd --long=28 and above) are refused.
+//   R2  Memory is bounded whatever the data says: 32 KiB for gzip, and 128 MiB for Zstandard. Frames of Zstandard with
+//       a larger window (zstd --long=28 and above) are refused.
 //   R3  Members or frames that follow one another are one stream. Zeros behind the last gzip member are padding.
 #pragma once
 

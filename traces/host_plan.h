@@ -9,14 +9,14 @@
 //       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
 //   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each
 //       queue's buffers lie in one region.
-//   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages of the
-//       size that the options say, and larger ones, which a note names, where the page list would pass 2^20 entries
+//   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages have the
+//       size that the options say. They are larger, and a note names them, where the page list would pass 2^20 entries
 //       (512 once all lists together pass 2^22).
 //   R5  All data pages lie within 64 MiB of physical memory. When these are used up, pages are used again from the
 //       start. The order of use: regions that hold atomics (their pages are not used again), other regions, receive
 //       buffers, tags' buffers, answer buffers. Pages above 2 MiB are all one and the same, but for those of up to 1
 //       GiB that hold atomics.
-//   R6  Two keys with the same index (key >> 8) cannot exist at once: the later one has install_before set to the
+//   R6  Two keys with the same index (key >> 8) cannot exist at once. The later key has install_before set to the
 //       packet that uses it first, and replaces the earlier.
 //   R7  Answers to our own requests (READ responses, atomic results) go to an answer buffer of the QP.
 //   R8  A key that a SEND WITH INVALIDATE names is that of a fast-registered region. A request that uses it later is

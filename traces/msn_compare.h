@@ -4,8 +4,8 @@
 //   R1  A captured MSN is compared with that of the model's answer to the same PSN, less a distance. The distance is 0
 //       from the start, or not known. When it is not known, and behind a gap in the captured requests, the next answer
 //       sets it.
-//   R2  model_at(): what the model would have answered a PSN with, of which it acknowledged a later one: the MSN of the
-//       later answer less the messages that end between them. Not known across a gap.
+//   R2  model_at(): what the model would have answered a PSN with, when it acknowledged a later one. This is the MSN of
+//       the later answer less the messages that end between them. Not known across a gap.
 //   R3  Two rules: the MSN counts every message, as specified, or leaves WRITEs without immediate out (Soft-RoCE). Both
 //       hold until an answer breaks one of them; an answer that breaks all that still hold is a difference.
 #pragma once

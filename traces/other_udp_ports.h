@@ -2,8 +2,8 @@
 // RoCEv2 on another UDP port than 4791: early hardware (1021), mirrors and gateways that write their own.
 //
 //   R1  A datagram looks like RoCEv2 when it is right in all that can be checked without its ICRC. These are the
-//       lengths, a known opcode with its headers and pad, TVER 0, reserved bits 0, a QPN other than 0, and the P_Key of
-//       the default partition.
+//       lengths, a known opcode with its headers and pad, TVER 0, and reserved bits 0. Besides, the QPN is not 0, and
+//       the P_Key is that of the default partition.
 //   R2  Its ICRC is right for the port that it has, or for 4791: then a mirror changed the port.
 //   R3  A frame that is read as RoCEv2 gets port 4791. An ICRC that was right stays right, and so does a UDP checksum
 //       then, by becoming 0 (none); a wrong ICRC stays wrong.

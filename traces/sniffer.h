@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sniffer, and not the network, did to a capture: recognised in a pass of its own (SnifferSurvey), undone for
-// the passes after it (SnifferFilter).
+// What the sniffer, and not the network, did to a capture. It is recognised in a pass of its own (SnifferSurvey), and
+// undone for the passes after this one (SnifferFilter).
 //
 //   R1  A packet is a copy when one of the last kFramesKept packets, less than kShortestTimeoutPs before it, is the
 //       same. These are compared: addresses, UDP source port, IP identification, everything from the BTH to the ICRC.
@@ -8,9 +8,9 @@
 //       Copies are the sniffer's between two addresses when there are three for four other packets in each direction,
 //       and kFewestCopies in both. The sniffer then sees a mirror of both ports, or two interfaces, and nearly every
 //       frame twice.
-//   R2  Requests of a QP are swapped when a PSN is left out and all PSNs that are missing (kMostSwapped at most) come
-//       before kShortestTimeoutPs has passed. No NAK asks for them, and the QP then goes on with a new PSN: a
-//       retransmission would go on with what it had sent. The packets that were early are moved behind.
+//   R2  Requests of a QP are swapped when a PSN is left out and all missing PSNs (kMostSwapped at most) come before
+//       kShortestTimeoutPs has passed. No NAK asks for them, and the QP then goes on with a new PSN: a retransmission
+//       would go on with what it had sent. The packets that were early are moved behind.
 //   R3  A QPN is used again when connection management has named the PSN of its next request since its last one. It is
 //       used again, too, when that PSN is more than kFarAway from the one expected and an answer counts the MSN anew
 //       from there. Nothing else tells a new connection that begins near its old PSN from a retransmission.

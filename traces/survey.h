@@ -9,9 +9,9 @@
 //       counts as far as it shows its addresses and BTH, with the packet's length. It is a request unless its opcode is
 //       that of a response.
 //   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h). The ways: as the
-//       caller chooses; by CM; by a UDP source port that both sides use for one QP alone; by answers, which carry the
-//       PSNs of the requests. The last way: the only two QPs that are left. Others are reported as unpaired, and pairs
-//       that are ambiguous.
+//       caller chooses; by CM; by a UDP source port that both sides use for one QP alone. Next: by answers, which carry
+//       the PSNs of the requests. The last way: the only two QPs that are left. Others are reported as unpaired, and
+//       pairs that are ambiguous.
 //   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ. Without that
 //       it is what the PSNs after a READ imply. Without that it is the smallest that fits what was seen, which is an
 //       assumption.
@@ -24,9 +24,10 @@
 //       another region.
 //   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs.
 //       Repetitions of a message do not count.
-//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, and the captured
-//       responder sent each of them, with the same PSN. Every missing PSN came later, too: the network lost the
-//       packets, and no sniffer did. Its losses in the network are those that the captured receiver has sent a NAK for.
+//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once. Besides, the
+//       captured responder sent each of these NAKs, with the same PSN. Every missing PSN came later, too: the network
+//       lost the packets, and no sniffer did. Its losses in the network are those that the captured receiver has sent a
+//       NAK for.
 //   R11 P_Key 0 is none. A captured receiver that answers such packets does not check P_Keys.
 //   R12 A request that the captured receiver refused with NAK 0x62 (remote access) makes no region, and none larger,
 //       when no later one did. Neither do those behind it: the QP is in the error state.

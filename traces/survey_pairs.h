@@ -4,9 +4,9 @@
 //   R1  Ways of pairing, in this order, each QP once: what the caller has chosen; a CM REQ and REP that name both. Then
 //       a UDP source port that both sides use, and on each side one QP only, unless the PSNs speak for others. Then
 //       answers whose PSN is that of a recent request (votes); last, the only two QPs left between the two addresses.
-//   R2  A vote is an answer with the PSN of a recent request. It counts kCertainVote times when one QP alone had that
-//       PSN lately, and kNakVote times when the answer was a NAK and the QP then sent that PSN again. PSNs that more
-//       QPs share than a slot holds give no vote.
+//   R2  A vote is an answer with the PSN of a recent request. A vote counts kCertainVote times when one QP alone had
+//       that PSN lately. It counts kNakVote times when the answer was a NAK and the QP then sent that PSN again. PSNs
+//       that more QPs share than a slot holds give no vote.
 //   R3  Pairs by votes that nothing contests are taken first: no other pair of one of the two has nine tenths of the
 //       votes. Those that are left are taken by votes, and with equal votes as they appeared first: they are ambiguous.
 //   R4  Two QPs of one address are paired with each other, never one with itself.

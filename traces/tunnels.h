@@ -3,7 +3,7 @@
 // mirror sent. A NIC decodes none of them.
 //
 //   R1  VXLAN (RFC 7348; UDP 4789, and 8472 as older Linux has it), Geneve (RFC 8926; UDP 6081), GTP-U (3GPP TS 29.281;
-//       UDP 2152). GRE (RFC 2784, 2890) with an Ethernet frame, an IP packet or MPLS in it, NVGRE (RFC 7637: GRE with a
+//       UDP 2152). GRE (RFC 2784, 2890) with an Ethernet frame, an IP packet or MPLS in it. NVGRE (RFC 7637: GRE with a
 //       key and an Ethernet frame). ERSPAN I, II and III (draft-foschiano-erspan: GRE 0x88be without and with a
 //       sequence number, GRE 0x22eb). IP in IP (IPv4 or IPv6 in either, MPLS, RFC 2003, 2473, 4023), MPLS (RFC 3032,
 //       4385) with an IP packet or an Ethernet frame.

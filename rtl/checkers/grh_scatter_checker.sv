@@ -63,8 +63,8 @@ module grh_scatter_checker #(
     end
   end
 
-  // Properties use narrow signals, which are kept apart from the wide ones that they come from: Verilator 5.006 makes
-  // no valid C++ of samples of these. It does not evaluate functions in a property either.
+  // Properties use narrow signals, which are kept apart from the wide ones that they come from. The reason: Verilator
+  // 5.006 makes no valid C++ of samples of wide signals. It does not evaluate functions in a property either.
   rxnic_link_pkg::scatter_job_t in_q;
   rxnic_link_pkg::scattered_segment_t out_q;
   logic in_stable /* verilator public_flat_rd */;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of two entries is older, for each two of a table. There is a bit for each pair: so the oldest of any of them is
+// Which of two entries is older, for each two of a table. There is a bit for each pair. So the oldest of any entries is
 // found in a path that grows with the logarithm of Entries.
 //
 //   R1  An entry that comes in cycle n says which entries are older than it: all others are younger than it. What is

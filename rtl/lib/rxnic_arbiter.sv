@@ -2,8 +2,8 @@
 // An arbiter whose requests take turns.
 //
 //   R1  The choice depends on the requests and on registers: not on whether it is taken.
-//   R2  Behind a request that was taken the next one is the first to be looked at: each that asks is taken within
-//       Requests choices that are taken. Behind a reset request 0 is the first.
+//   R2  Behind a request that was taken the next one is the first to be looked at. So each request that asks is taken
+//       within Requests choices that are taken. Behind a reset request 0 is the first.
 module rxnic_arbiter #(
   parameter int unsigned Requests = 2,
   localparam int unsigned IndexBits = Requests > 1 ? $clog2(Requests) : 1

@@ -2,8 +2,8 @@
 // A place beside a connection, for two ends of which one decides `valid` by `ready` and the other `ready` by `valid`.
 //
 //   R1  ready_o depends on registers alone.
-//   R2  A word passes in the cycle in which it comes when the other end is ready; otherwise it is kept, and passes
-//       before the next one. None is lost, doubled, or passed by another.
+//   R2  A word passes in the cycle in which it comes when the other end is ready. Otherwise the word is kept, and
+//       passes before the next one. No word is lost, doubled, or passed by another.
 //   R3  It costs no cycle: a word passes in each cycle in which the one end has a word, and the other is ready.
 module rxnic_skid_buffer #(
   parameter int unsigned Bits = 1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block under load, as the model has it and as RTL in its place: simulated cycles a second, with the source and the
-// sink around it. `load`: per cent of the cycles in which a packet comes. RXNIC_BENCH_RTL: a folder with RTL of other
-// parameters or made with other options of the compiler, BLOCK.so or BLOCK_ENTRIES.so (scripts/bench makes it).
+// One block under load, as the model has it and as RTL in its place. The measure is simulated cycles a second, with the
+// source and the sink around the block. `load`: per cent of the cycles in which a packet comes. RXNIC_BENCH_RTL: a
+// folder with RTL of other parameters or made with other options of the compiler, BLOCK.so or BLOCK_ENTRIES.so
+// (scripts/bench makes it).
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

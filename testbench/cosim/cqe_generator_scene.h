@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds the completion generator in its random tests: packets of some QPs, a program that polls, arms and
-// changes its CQs, memory, and sinks that stall.
+// What surrounds the completion generator in its random tests. There are packets of some QPs, a program that polls,
+// arms and changes its CQs, memory, and sinks that stall.
 #pragma once
 
 #include <algorithm>

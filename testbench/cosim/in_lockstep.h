@@ -43,8 +43,8 @@ void expect_the_same_in_lockstep(const std::string& block, const Params& params,
   }
 }
 
-// What reset does not set makes no difference: with random bits there model and RTL agree, and the checkers hold from
-// the first cycle after reset on. `make(bench, seed)`: the scene, as above; the seed is that of the bits, too.
+// What reset does not set makes no difference: with random bits there model and RTL agree. The checkers hold from the
+// first cycle after reset on. `make(bench, seed)`: the scene, as above; the seed is that of the bits, too.
 template <class Make>
 void expect_the_same_from_random_bits(const std::string& block, const Params& params, std::uint64_t cycles,
                                       const Make& make) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random tests of RTL with the model's latencies. The RTL is in the place of its block, in all modes of the engine,
-// clocked always or when it has to be; or it runs as transactions.
+// clocked always or when it has to be. Or it runs as transactions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace rxnic {
 
-// Expects at the scene's sink `out` the model's values, in the model's cycles, and the rest of the scene in the same
-// state at the end. The block's cycles by activity are compared, too. `make(bench)`: the scene, whose `dut` is the
+// Expects at the scene's sink `out` the model's values, in the model's cycles. The rest of the scene has to be in the
+// same state at the end. The block's cycles by activity are compared, too. `make(bench)`: the scene, whose `dut` is the
 // block. At least `least` values pass. `compare(a, b)`: what the test compares besides the fields of the descriptor.
 template <class Make, class Compare>
 void expect_the_same_in_place(const std::string& block, const Params& params, std::uint64_t cycles, std::size_t least,

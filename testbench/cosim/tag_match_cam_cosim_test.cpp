@@ -106,9 +106,9 @@ class Pins : public TwinPins {
   }
 };
 
-// A message and the append of its tag come in one cycle: the message does not see it (R2), nor does it in RTL that
-// takes both later. Others come behind their append, some in the next cycle: RTL that was offered both would take the
-// message first. Others come behind the removal of the tag.
+// A message and the append of its tag come in one cycle. The message does not see the append (R2), nor does it in RTL
+// that takes both later. Others come behind their append, some in the next cycle: RTL that was offered both would take
+// the message first. Others come behind the removal of the tag.
 TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   constexpr std::uint32_t kMessages = 300;
   Bench bench(EngineMode::kPerCycle);

@@ -183,8 +183,8 @@ class Rehearsal {
     sync(unexpected);
   }
 
-  // More dead entries than live ones, twice: they are compacted, to the end; and until there is room in the CAM, so
-  // that readers meet the gap (R8).
+  // More dead entries than live ones, twice: the overflow is compacted. The first time it is compacted to the end; the
+  // second, until there is room in the CAM, so that readers meet the gap (R8).
   void compact() {
     constexpr std::uint32_t kLive = 3;  // the first of the overflow, and the last ones
     const std::uint32_t in_read = t_.overflow_entries_per_read;
@@ -212,9 +212,9 @@ class Rehearsal {
     at_ += 8 * kLong;
   }
 
-  // A search with a match in the CAM waits for older entries, and is decided by the first one that is younger, although
-  // one more is on its way (R7). Then an entry of the overflow is removed (R8). The CAM is full, and two entries are in
-  // the overflow.
+  // A search with a match in the CAM waits for older entries. The first entry that is younger decides the search,
+  // although one more is on its way (R7). Then an entry of the overflow is removed (R8). The CAM is full, and two
+  // entries are in the overflow.
   void meet_a_younger_one() {
     search(1);
     at_ += 4 * kLong;  // one is left there
@@ -269,8 +269,8 @@ class Rehearsal {
     at_ += 200;
   }
 
-  // In the cycle in which the CAM is free again, a match that came back is written to the overflow, and a message takes
-  // the entry of another tag. This tag is removed: too late.
+  // In the cycle in which the CAM is free again, a match that came back is written to the overflow. In that cycle, too,
+  // a message takes the entry of another tag. This tag is removed: too late.
   void return_and_match_in_one_cycle() {
     renew_lists();
     post(0, t_.entries);
@@ -323,8 +323,8 @@ class Rehearsal {
     }
   }
 
-  // Another list has the CAM, all tags of this one are in its overflow, and as many dead ones: all slots of the ring
-  // are in use. An append waits, and a match that comes back, until it has been compacted (R8).
+  // Another list has the CAM, and all tags of this list are in its overflow, with as many dead ones. So all slots of
+  // the ring are in use. An append waits, and a match that comes back, until the ring has been compacted (R8).
   void fill_the_ring() {
     renew_lists();
     scene_.set_latency(at_, 5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rtl/tag_store.sv promises of a store of tags, S1 to S6, against a plain list of entries: searches, deletions,
-// entries that come in any order of their numbers. Ends with a line that says how much was compared, or with the first
-// difference and exit status 1. It takes any store: each question is held until it is answered.
+// What rtl/tag_store.sv promises of a store of tags, S1 to S6, against a plain list of entries. There are searches,
+// deletions, and entries that come in any order of their numbers. Ends with a line that says how much was compared, or
+// with the first difference and exit status 1. It takes any store: each question is held until it is answered.
 module tag_store_tb;
 
   localparam int Cycles = 20000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of bridge/rtl/transactions.h, with a scatter engine in C++ in the RTL's place: it needs no Verilator, and
-// is as slow, and as wrong, as a test wants.
+// Rules of bridge/rtl/transactions.h, with a scatter engine in C++ in the RTL's place. This engine needs no Verilator,
+// and is as slow, and as wrong, as a test wants.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receive paths of two NICs in a simulator of SystemVerilog, driven by rxnic: a verbs program, a capture.
-// bridge/dpi/README.md says how to build and run it.
+// The receive paths of two NICs in a simulator of SystemVerilog, driven by rxnic: a verbs program, a capture. How to
+// build and run it is in bridge/dpi/README.md.
 //
 //   +address=A     where it listens (default: rxnic_dpi.socket in the current folder)
 //   +command=C     what it runs then: rxnic with --rtl BLOCK=dpi:A or --lockstep BLOCK=dpi:A. Without it, it waits for

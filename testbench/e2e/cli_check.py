@@ -226,8 +226,8 @@ def programs(bench):
 
 
 def old_results(bench):
-    """A run that fails, whatever for, leaves no results of an earlier one; one that is refused because it would write
-    over its trace, and --help, leave all. What is not of rxnic stays."""
+    """A run that fails, whatever for, leaves no results of an earlier one. A run that is refused because it would write
+    over its trace leaves all, and so does --help. What is not of rxnic stays."""
     out = bench.folder / "out"
     names = ("report.json", "responses.pcap", "nic0.grh_scatter.vcd", "nic0.grh_scatter.gtkw", "notes.txt")
     own = bench.folder / "first"

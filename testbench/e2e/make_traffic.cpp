@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a capture of generated requests: make_traffic FILE PACKETS [SEED] [KEY=VALUE...]
 //
-//   rc_qps, uc_qps, ud_qps, xrc_qps, spare_qps      QPs of each transport; spare ones replace those that fail
+//   rc_qps, uc_qps, ud_qps, xrc_qps                 QPs of each transport
+//   spare_qps                                       QPs that replace those that fail
 //   send, send_imm, send_inv, write, write_imm,     weights of the kinds of message
 //   read, swap, add, atomic_write
 //   min_bytes, max_bytes, mtu, receive_buffer       sizes of messages and packets, in bytes

@@ -190,7 +190,7 @@ def completions(bench, trace, name, *arguments, **how):
 
 def organisation(bench):
     """A CAM of another organisation: the bug that it has at first is found. Without the bug transactions are equal,
-    with and without wildcards, and in the model's place the completions are the model's while the host posts tags in
+    with and without wildcards. In the model's place the completions are the model's while the host posts tags in
     time."""
     for tags in (4, 64):
         made = bench.start(bench.options.make_traffic, f"{tags}.pcap", 2000, f"tags={tags}", *SENDS)
@@ -298,8 +298,9 @@ def need_verilator():
 
 
 def names(bench):
-    """What a user has written is built, whatever rtl/ has under the same names: the file of the module, what it
-    includes, its submodules, its packages. Every file that was read is printed. What failed leaves no old FILE.so."""
+    """What a user has written is built, whatever rtl/ has under the same names. This holds for the file of the module,
+    what it includes, its submodules, and its packages. Every file that was read is printed. What failed leaves no old
+    FILE.so."""
     need_verilator()
     rtl, nonsense = e2e.ROOT / "rtl", "this is no module;\n"
     own = bench.folder / "own"

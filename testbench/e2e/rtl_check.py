@@ -113,9 +113,9 @@ def random_init(bench):
 
 
 def account(bench):
-    """What each of the four blocks does with its cycles is the model's, cycle by cycle in lockstep and in the report
-    with the RTL in its place. The traffic has buffers and tags, requests that fail, and WQEs and contexts that are
-    waited for."""
+    """What each of the four blocks does with its cycles is the model's. This holds cycle by cycle in lockstep, and in
+    the report with the RTL in its place. The traffic has buffers and tags, requests that fail, and WQEs and contexts
+    that are waited for."""
     need_rtl(bench)
     made = bench.start(bench.options.make_traffic, "failing.pcap", "1500", "errors=20000", "load=90")
     bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scatter engine of one's own in the place of the model's: it makes the same pieces (core/memory/scatter_plan), but
+// A scatter engine of one's own in the place of the model's. It makes the same pieces (core/memory/scatter_plan), but
 // all of a packet in one cycle. Prints how long each engine was busy for the same traffic. Argument: own
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the examples with a block or a policy of their own have in common. There are a NIC, the driver that has set up
-// RC QPs with a receive queue each, and a peer that sends them SENDs in turn.
+// What the examples with a block or a policy of their own have in common. There are a NIC, and the driver that has set
+// up RC QPs with a receive queue each. A peer sends SENDs to these QPs in turn.
 #pragma once
 
 #include <array>

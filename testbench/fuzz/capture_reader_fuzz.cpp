@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a capture, as they are and compressed. The reader (with and without filled payloads, other UDP ports and
-// ICRCs made right), tunnels, the survey and the host plan end in a TraceError or in counts. A name or a limit that
-// grows with the input would show as memory.
+// ICRCs made right) ends in a TraceError or in counts. So do tunnels, the survey and the host plan. A name or a limit
+// that grows with the input would show as memory.
 #include <zlib.h>
 #include <zstd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target for flow steering. No frame is read past its end, a flow of a frame's own fields takes the frame,
-// and a hash leads to a queue of the table.
+// libFuzzer target for flow steering. No frame is read past its end, and a flow of a frame's own fields takes the
+// frame. A hash leads to a queue of the table.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target for checksums, headers of segments and the WQE that asks for them: nothing is read or written
+// libFuzzer target for checksums, headers of segments and the WQE that asks for them. Nothing is read or written
 // outside of the bytes, and what was filled in is good.
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,8 @@
 // its end or to its first difference, or refused as a TraceError.
 //
 // A log may say that it ends in any cycle, and timers of the model that are due before then are carried out. So an
-// input is left out when it goes on for longer than kMostCycles, or when it asks for more than the NICs of the seeds.
+// input is left out when it goes on for longer than kMostCycles. An input is also left out when it asks for more than
+// the NICs of the seeds.
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 //   usage: abuse WAY [NUMBER or FILE]
 //
-//   doorbells [QPS]   rings every doorbell of QPS QPs (default 8192) for a second, then closes its connection; with
+//   doorbells [QPS]   rings every doorbell of QPS QPs (default 8192) for a second, then closes its connection. With
 //                     `hold` as third argument it goes on until it is killed
 //   opens [COUNT]     asks COUNT times (default 20000) for a NIC that does not exist
 //   reopens [COUNT]   opens and closes a NIC COUNT times
@@ -17,7 +17,7 @@
 //                     exit 77 where it may not
 //   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
 //   mappings [COUNT]  asks COUNT times (default 300) for a NIC with a mapping of 1 TiB
-//   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
+//   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to. The image has the
 //                     same addresses, and exits with 1 when one of its bytes changes
 //   huge              registers 16 GiB again and again, until it is killed
 //   pins ADDRESS      connects to a testbench with RTL (bridge/dpi) and says nothing, or something wrong, until nobody

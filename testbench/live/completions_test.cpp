@@ -143,7 +143,7 @@ TEST_P(Completions, AnOverrunThatIsIgnoredEndsNothing) {
 }
 
 // rules 3.3. Model time passes while the event is due, however long the program waits. It passes beside wall time while
-// the timer of an earlier event runs, too: that an event comes soon is seen in the soonest of several.
+// the timer of an earlier event runs, too. So the soonest of several events shows that an event comes soon.
 TEST_P(Completions, ModerationHoldsAnEventForItsPeriodOrUpToItsCount) {
   constexpr std::uint64_t kMicrosecond = 1000;  // ns
   const EventQueue events(b.world);

@@ -73,8 +73,8 @@ std::uint64_t Differential::remote_address(const Request& r) {
 void Differential::reach(Request& r, std::size_t bytes) {
   r.remote = whole(below(kSpace - 2 * bytes), bytes);
   const bool odd = r.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && r.way != Way::kRc;
-  // The last packet of a WRITE with immediate may have taken a receive when the first one is refused: the rules leave
-  // that open, and of an SRQ it shows.
+  // The last packet of a WRITE with immediate may have taken a receive when the first packet is refused. The rules
+  // leave this open, and with an SRQ it shows.
   if (!odd && chance(2)) {
     r.bad_rkey = true;
   } else if (!odd && chance(15)) {

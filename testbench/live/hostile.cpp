@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hostile program: it opens a NIC like any other, then overwrites the memory that it shares with the simulator and
+// A hostile program opens a NIC like any other. Then it overwrites the memory that it shares with the simulator, and
 // rings doorbells with random values. It sends garbage over its socket, to the simulator and to the agent of rdma_cm.
 // Beside, it lies (hostile_liar.h).
 //

@@ -4,11 +4,11 @@
 //   usage: innocent SIMULATOR FILE
 //
 //   R1  A round is a request (a PD is made and freed) and a message there and back, by SEND and RC. FILE holds the
-//       number of rounds and the nanoseconds they took, 8 bytes each, at all times: who measures looks there at moments
+//       number of rounds and the nanoseconds they took, 8 bytes each, at all times. Who measures looks there at moments
 //       of its own. "running" is printed after the first.
-//   R2  What counts is the simulator's time: what it computes between a question and its answer, for whomever, and
-//       what it sleeps meanwhile beyond a millisecond, which no waking takes. A lack of a processor for one or the
-//       other does not count: a neighbour that only computes makes no round longer.
+//   R2  What counts is the simulator's time: what it computes between a question and its answer, for whomever. What the
+//       simulator sleeps meanwhile counts beyond a millisecond, which no waking takes. A lack of a processor for one or
+//       the other does not count: a neighbour that only computes makes no round longer.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

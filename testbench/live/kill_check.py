@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program, the simulator or the agent of rdma_cm is killed at a random moment, or stopped for three seconds.
 
-Under `rxnic run` the remaining programs end by themselves or are ended: SIGTERM after --grace, SIGKILL after the same
-time again, with messages that say so. Under `rxnic serve` and with --grace off they are not ended. Nothing is left
+Under `rxnic run` the remaining programs end by themselves or are ended, with messages that say so. SIGTERM comes after
+--grace, SIGKILL after the same time again. Under `rxnic serve` and with --grace off they are not ended. Nothing is left
 behind. RXNIC_SEED chooses the moments; --rounds says how often (100 for the full test).
 """
 import errno

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ibv_alloc_null_mr(3): what is received into it is discarded, what is sent from it is zeros; and what a device says
+// ibv_alloc_null_mr(3): what is received into it is discarded, what is sent from it is zeros. Also what a device says
 // about the order of data (ibv_query_qp_data_in_order(3)) and about ECE.
 #include <array>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a suite posts, and what it expects a device to send by itself: one JSON object a line in the file
-// $RXNIC_LIVE_POSTS, when that is set. posted.py compares it with wire.pcap, packet by packet. Lines with the same "to"
-// are in order of posting.
+// What a suite posts, and what it expects a device to send by itself. There is one JSON object a line in the file
+// $RXNIC_LIVE_POSTS, when this variable is set. posted.py compares it with wire.pcap, packet by packet. Lines with the
+// same "to" are in order of posting.
 //
 //   {"from": [nic, qpn], "to": [nic, qpn], "by_device": false, "xrc": false, "mtu": bytes, "answer": "good",
 //    "opcode": "SEND", "srqn": N, "va": N, "rkey": N, "bytes": N, "imm": N, "compare": N, "swap": N, "hex": "..."}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the packets to each QP with what a program has posted (post_log.h): one by one, in order, with their
-headers and their payload; and the responses to it.
+"""Compares the packets to each QP with what a program has posted (post_log.h). Packets are compared one by one, in
+order, with their headers and their payload. The responses to what was posted are compared, too.
 
 The packets of a WR are written from volume 1 of the InfiniBand architecture specification, not from the model.
 """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rdma-core's own test suite, unmodified, from Debian's python3-pyverbs, on rxnic0 with `rxnic run --network own`: it
 takes addresses from `ip addr show rxnic0`. Nothing hangs. With RXNIC_NETWORK=host it runs in the host's network, where
-`ip` shows no such interface: how much of it passes there is for the table of programs.
+`ip` shows no such interface. How much of the suite passes there is for the table of programs.
 
 What may be skipped, or fails, is listed here by name with the reason; anything else is a failure of the check.
 """

@@ -44,8 +44,8 @@ class Row:
         self.with_libtsan = with_libtsan or self  # what is tried in its place
 
     def commands(self, fabric, port):
-        """Both, with what stands for the fabric's folder, for a TCP port, and for addresses: of the client's NIC, of
-        the host, of the server out of band."""
+        """Both commands, with the fabric's folder, a TCP port and addresses filled in. The addresses are those of the
+        client's NIC, of the host, and of the server out of band."""
         own = CLIENT if fabric.nics > 1 else SERVER
         return ([part.format(folder=fabric.folder, port=port.number, own=own, host=socket.gethostname(),
                              server=fabric.server_address)
@@ -60,9 +60,9 @@ def qperf(prints, *tests, with_libtsan=None):
                100, ends=False, recorded=False, with_libtsan=with_libtsan)
 
 
-# With libtsan not rc_rdma_write_poll_lat: it waits for a WRITE without calling anything until a signal says that the
-# time is over, and libtsan handles a signal in the next call. When the client's time is over first, its server never
-# ends, and serves no other client.
+# With libtsan rc_rdma_write_poll_lat is left out: it waits for a WRITE without calling anything until a signal says
+# that the time is over. But libtsan handles a signal in the next call. When the client's time is over first, its server
+# never ends, and serves no other client.
 LATENCIES = ("rc_lat", "rc_rdma_read_lat", "rc_rdma_write_lat")
 UTILITIES = {
     "rping": [Row(f"rping -s -a {SERVER} -C 20 -V -v", f"rping -c -a {SERVER} -C 20 -V -v", r"ping data: rdma-ping-19"),

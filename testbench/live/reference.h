@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of NICs does with one request after the other, straight from model/RULES.md and without any code of the
-// model: completions, and the bytes of both sides' memory. A sends, B receives; a datagram of a group reaches two QPs
-// of B and one of A.
+// What a pair of NICs does with one request after the other: completions, and the bytes of both sides' memory. This is
+// straight from model/RULES.md and without any code of the model. A sends, B receives; a datagram of a group reaches
+// two QPs of B and one of A.
 //
-//   R1  Requests have their effects in the order in which they were posted. What may be carried out in another order
-//       (a request behind a READ that is not fenced, when both are of the same bytes) is not for the reference.
+//   R1  Requests have their effects in the order in which they were posted. What may be carried out in another order is
+//       not for the reference. An example is a request behind a READ that is not fenced, when both are of the same
+//       bytes.
 //   R2  What the rules leave open is reported so: `undefined` names bytes of A or B that may have any value afterwards.
 //       `waits` says that A's QP repeats the request until there is a receive.
 //   R3  A failure that the peer reports ends both QPs: the receives of an RQ are flushed, those of an SRQ stay. B is

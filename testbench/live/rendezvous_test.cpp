@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rendezvous (rules 5.7): A asks, B's device reads the message from A's memory into the buffer of the entry that
-// matched, and tells A with FIN.
+// Rendezvous (rules 5.7): A asks, and B's device reads the message from A's memory into the buffer of the entry that
+// matched. Then the device notifies A with FIN.
 #include <vector>
 
 #include "testbench/live/tags_pair.h"

@@ -2,16 +2,16 @@
 """How much an attack slows an innocent pair, beside an ordinary neighbour: for scripts/soak.
 
 The pair (innocent.cpp) makes rounds without a pause: a request, and a message there and back. Its rate is rounds per
-second of the simulator's time: what the simulator computes while a round waits for it, for whomever, and what it sleeps
-then beyond a millisecond. A wait of either of them for a processor does not count (/proc/PID/schedstat). So an attack
-that burns processors is the scheduler's business, and the rate is about the same on a busy machine.
+second of the simulator's time. This is what the simulator computes while a round waits for it, for whomever, and what
+it sleeps then beyond a millisecond. A wait of either of them for a processor does not count (/proc/PID/schedstat). So
+an attack that burns processors is the scheduler's business, and the rate is about the same on a busy machine.
 
-The simulator is one thread and a NIC has one of each pipe: a neighbour that sends has its share of both, the larger the
-more it sends. So an attack is compared with a neighbour that does no wrong and sends a message at a time: NEIGHBOUR,
-one of the soak's own pairs. (Beside one that keeps its queues full, as ibv_srq_pingpong, the pair has a third of that.)
-A round of measurement is a window in which the pair is alone, and one beside an attack, in every fourth round beside
-the neighbour. The median of an attack's windows, and of those of all attacks, has to be KEPT
-of the neighbour's or more. A round of the pair that is under way at a window's end is waited for, as long as it takes.
+The simulator is one thread and a NIC has one of each pipe. So a neighbour that sends has its share of both, the larger
+the more it sends. An attack is compared with NEIGHBOUR, one of the soak's own pairs. This neighbour does no wrong and
+sends a message at a time. (Beside a neighbour that keeps its queues full, as ibv_srq_pingpong, the pair has a third of
+that.) A round of measurement is a window in which the pair is alone, and one beside an attack, in every fourth round
+beside the neighbour. The median of an attack's windows, and of those of all attacks, has to be KEPT of the neighbour's
+or more. A round of the pair that is under way at a window's end is waited for, as long as it takes.
 """
 import os
 import random

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The attacks of scripts/soak, and what it looks at: what is left behind.
 
-An attack is a generator: it starts programs, yields while it waits, and returns what it did in a few words, by which
+An attack is a generator: it starts programs, and yields while it waits. It returns what it did in a few words, by which
 its repetitions are counted. At its end, within live.PATIENCE or so, none of its programs is left.
 """
 import contextlib

@@ -140,8 +140,8 @@ def iser_session(bench, uid, nics):
     """Returns the fabric."""
     with live.Fabric(bench, nics, uid) as fabric:
         target = Target(bench, fabric)
-        # libiscsi 1.19 does not initialize its connection: a second login of a process, as iscsi-test-cu's, fails where
-        # freed memory is given out again as it was.
+        # libiscsi 1.19 does not initialize its connection. So a second login of a process, as iscsi-test-cu's, fails
+        # where freed memory is given out again as it was.
         tested = not live.with_libtsan(bench)
         for program, options, prints in ISER:
             if program == "iscsi-test-cu" and not tested:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag matching as real users size it (rules 5.8): lists of 1,024 tags, 33 receives and more, and as many unexpected
-// messages as ask for a TAG_SYNC (rules 5.5).
+// Tag matching as real users size it (rules 5.8): lists of 1,024 tags, 33 receives and more. There are as many
+// unexpected messages as ask for a TAG_SYNC (rules 5.5).
 #include <algorithm>
 #include <array>
 #include <cerrno>

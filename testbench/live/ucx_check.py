@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """UCX on the model: ucx_perftest over RC and UD; the packets are counted on the model.
 
-All tests between two NICs as root (when we are root), every second one as an ordinary user on one, too; with
-RXNIC_EVERY_PLACE=1 each in all four combinations.
+All tests run between two NICs as root (when we are root), every second one as an ordinary user on one, too. With
+RXNIC_EVERY_PLACE=1 each test runs in all four combinations.
 """
 import re
 import sys

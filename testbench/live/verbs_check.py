@@ -94,8 +94,9 @@ def watched(bench, name, at_least, arguments=(), tests=None, requests=0, exactly
 
 def protection(bench):
     """Wrong keys, bounds, rights, pages, PDs, freed and destroyed objects."""
-    # On one NIC and between two: 24 requests with a key, bounds or a right that the peer refuses, and 6 messages for a
-    # receive with such an error. Pages that the host refuses, and errors of the own buffer, count elsewhere.
+    # On one NIC and between two: 24 requests with a key, bounds or a right that the peer refuses. There are also 6
+    # messages for a receive with such an error. Pages that the host refuses, and errors of the own buffer, count
+    # elsewhere.
     watched(bench, "Protection", at_least=200, exactly={"address_translator.remote_errors": 2 * 24,
                                                         "address_translator.local_errors": 2 * 6})
 
@@ -133,9 +134,9 @@ def atomic_write(bench):
 
 def srq(bench):
     """SRQs: posting, sizes, limits; the WQE fetcher did it, with one doorbell a call."""
-    # On one NIC and between two a doorbell at least for each of 14 lists whose receives are used; more when the NIC has
-    # seen a list in parts. Those of the 32 queues of SizesAreAtLeastThoseThatWereAskedFor go with their queue, which is
-    # destroyed at once, when they have not arrived (doorbell_line.h R2).
+    # On one NIC and between two there is a doorbell at least for each of 14 lists whose receives are used. There are
+    # more when the NIC has seen a list in parts. Doorbells of the 32 queues of SizesAreAtLeastThoseThatWereAskedFor go
+    # with their queue, which is destroyed at once, when they have not arrived (doorbell_line.h R2).
     doorbells = 2 * 14
     watched(bench, "Srq", at_least=400, requests=500, srq_wqe_fetcher__wqes=150,
             srq_wqe_fetcher__limit_events=4, srq_wqe_fetcher__wqes_discarded=1,
@@ -369,8 +370,8 @@ def latency(bench):
     bench.expect(said, text)
     if said is None or fabric.report is None:
         return
-    # The timestamp is taken when the CQE is built, the report's latency ends when it can be polled: the difference is
-    # the time of the write.
+    # The timestamp is taken when the CQE is built, the report's latency ends when the CQE can be polled. The difference
+    # is the time of the write.
     values = fabric.report["config"]["values"]
     dma, cqe = values["dma_engine"], values["cqe_generator"]
     write = (cqe["latency_cycles"] * values["nic"]["clock_period_ps"] + dma["write_latency_ps"]) / 1000

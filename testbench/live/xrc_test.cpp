@@ -175,8 +175,8 @@ TEST_P(Xrc, RegionOfAnotherPdIsRefused) {
   expect_nothing_else_written();
 }
 
-// Two opened devices, as two processes have them: one's QP takes messages for the other's SRQ, and lives as long as one
-// of them has it.
+// Two opened devices, as two processes have them. A QP of one device takes messages for the SRQ of the other, and lives
+// as long as one device has it.
 TEST_P(Xrc, DomainOfAFileIsShared) {
   const int fd = memfd_create("domain", 0);
   ASSERT_GE(fd, 0);

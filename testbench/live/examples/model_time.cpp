@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long does this code take on that NIC? Measured in model time, which passes as on the hardware, however slowly the
-// model runs: the clock of the NIC (ibv_query_rt_values_ex) and the timestamps of completions are both of it.
+// How long does this code take on that NIC? The answer is in model time, which passes as on the hardware, however
+// slowly the model runs. The clock of the NIC (ibv_query_rt_values_ex) and the timestamps of completions are both of
+// model time.
 //
 //   rxnic run --nics 2 -- model_time
 //   rxnic run --nics 2 --config tiny -- model_time
 //
 // Two times are printed for SENDs of several sizes, from rxnic0 to rxnic1. One goes from the receiver's completion of a
 // message to that of the next. The other goes from the sender's reading of the clock to the receiver's completion. The
-// latter holds what the program itself does meanwhile, as far as model time passes (a reading of the clock is an access
-// to a register of the NIC).
+// latter holds what the program itself does meanwhile, as far as model time passes. It does for a reading of the clock,
+// which is an access to a register of the NIC.
 #include <algorithm>
 #include <vector>
 

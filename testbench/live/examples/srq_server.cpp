@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with one shared receive queue for all its clients: it answers each request, and fills the queue again when
-// the NIC says that it is running low (IBV_EVENT_SRQ_LIMIT_REACHED).
+// A server with one shared receive queue for all its clients, which answers each request. It fills the queue again when
+// the NIC says that the queue is running low (IBV_EVENT_SRQ_LIMIT_REACHED).
 //
 //   rxnic run --nics 2 -- srq_server
 //

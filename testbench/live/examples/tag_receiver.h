@@ -48,8 +48,8 @@ class TagReceiver {
     wr.tm.handle = handle;
     post(wr);
   }
-  // The NIC lets buffers that were posted since an unexpected message match only when it knows that the program has
-  // seen that message: otherwise they might overtake it.
+  // The NIC lets buffers posted since an unexpected message match only when it knows that the program has seen that
+  // message. Otherwise the buffers might overtake the message.
   void synchronize() {
     ibv_ops_wr wr = operation(IBV_WR_TAG_SYNC);
     wr.flags |= IBV_OPS_TM_SYNC;

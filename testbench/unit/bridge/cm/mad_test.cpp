@@ -67,8 +67,8 @@ TEST(Mad, FieldsOfARequestLieWhereTheSpecificationHasThem) {  // R1
   EXPECT_EQ(at(mad, 231, 1), 0x88u);
 }
 
-// Every byte of a message that is written again as it was read has the value that it had, or is 0 because no field
-// covers the byte. So each field is read from where it is written.
+// Every byte of a message that is written again as it was read has the value that it had. Or the byte is 0 because no
+// field covers it. So each field is read from where it is written.
 TEST(Mad, WhatIsReadIsWhatWasWritten) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {

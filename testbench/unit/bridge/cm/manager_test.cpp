@@ -550,8 +550,8 @@ TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
   EXPECT_EQ(event(File{3}).event, kConnectRequest);
 }
 
-// As with a kernel: libfabric binds what the host's name stands for, often 127.0.0.1, and lists only the NIC of the ID,
-// when it is of one.
+// As with a kernel: libfabric binds what the host's name stands for, often 127.0.0.1. It lists only the NIC of the ID,
+// when the ID is of one.
 TEST_F(ManagerTest, ALoopbackAddressBindsToNoNicInParticular) {  // R2
   const auto nic_of = [&](const Endpoint& bound) {
     const std::uint32_t id = create(kClient, 20);

@@ -3,7 +3,7 @@
 //
 //   Lab lab(2);                              // NICs
 //   Program a(lab, 0), b(lab, 1);            // each opens its NIC
-//   const auto cq = a.create_cq();           // control requests run the simulation until their reply is there
+//   const auto cq = a.create_cq();           // runs the simulation until the reply is there
 //   ...
 //   a.post_send(qa, {...}); a.ring_send(qa);
 //   const Cqe cqe = b.wait_for(cq_b);

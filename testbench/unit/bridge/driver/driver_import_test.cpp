@@ -65,8 +65,8 @@ TEST_F(DriverImport, AnImporterInheritsWhatItsMakerLeaves) {
   EXPECT_EQ(other.free(Request::kFreePd, pd), 0);
 }
 
-// A client that has the PD of `maker` and a QP in it that is connected to itself: what it writes to a window's key goes
-// by the window. What is refused fails as that, or is flushed because its QP has refused it.
+// A client that has the PD of `maker` and a QP in it that is connected to itself. What the client writes to a window's
+// key goes by the window. What is refused fails as that, or is flushed because its QP has refused it.
 struct Importer {
   Importer(Lab& lab, const Program& maker, std::uint32_t pd_number) : program(lab, 0), pd(pd_number) {
     EXPECT_EQ(DriverImport::import(program, maker, Request::kImportPd, pd).status, 0);

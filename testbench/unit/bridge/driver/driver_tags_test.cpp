@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TM SRQs of programs: which are refused, and how what a program writes into its ring of operations comes to the NIC
+// TM SRQs of programs: which are refused, and how operations come to the NIC. A program writes operations into its ring
 // (driver.h R9, R10; channel/tag_ring.h).
 #include <gtest/gtest.h>
 

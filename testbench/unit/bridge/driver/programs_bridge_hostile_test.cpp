@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that sends garbage, or overwrites its rings and doorbells at random, harms only itself (driver.h R1): two
+// A program that sends garbage, or overwrites its rings and doorbells at random, harms only itself (driver.h R1). Two
 // others work as if it did not exist.
 #include <gtest/gtest.h>
 

@@ -373,8 +373,8 @@ void expect_not_touched(LiveMemory& memory, ClientId client, std::uint64_t at, p
   EXPECT_FALSE(memory.exists(client));
 }
 
-// The lowest page of the stack of a process that executes this program: the program works far above it. 0 while the
-// process does not execute it.
+// The lowest page of the stack of a process that executes this program, which works far above that page. The result is
+// 0 while the process does not execute it.
 std::uint64_t stack_of(pid_t process, const char* program) {
   std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
   std::uint64_t stack = 0;

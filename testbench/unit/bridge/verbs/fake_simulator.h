@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulator of the channel alone, without packets: it replies to every request with success and with numbers that it
+// A simulator of the channel alone, without packets. It replies to every request with success and with numbers that it
 // counts up, and keeps the requests. A test may change the replies.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path of bridge/verbs without a simulator: a context whose mapping is the test's own memory, objects made by
-// hand, and the device's side of their queues.
+// The data path of bridge/verbs without a simulator. There are a context whose mapping is the test's own memory,
+// objects made by hand, and the device's side of their queues.
 #pragma once
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drop-in as programs see it: its symbols compared with those of Debian's library, the libraries that it needs, its
-// names of enums, and Debian's programs that list devices.
+// The drop-in as programs see it: its symbols compared with those of Debian's library, and the libraries that it needs.
+// Also its names of enums, and Debian's programs that list devices.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>

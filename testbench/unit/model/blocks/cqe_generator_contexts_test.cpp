@@ -371,8 +371,8 @@ TEST(CqeGeneratorContexts, ACqThatDoesNotExistIsNotKept) {  // R11
   EXPECT_EQ(fixture.slot(5, 0).wqe_index, 2u);
 }
 
-// A program arms each CQ and polls it when it is notified: the same CQEs, all of them polled, with few cache lines as
-// with many.
+// A program arms each CQ and polls it when it is notified. There are the same CQEs, all of them polled, with few cache
+// lines as with many.
 struct Ring {
   std::uint32_t polled = 0;
   std::vector<std::uint32_t> wqes;

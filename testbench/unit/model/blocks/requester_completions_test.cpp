@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two NICs: whatever fails, and whenever it does, each send WQE completes exactly once and in order (rules R5, R6 of
-// model/blocks/requester.h, R9 of model/core/requester/request_table.h, R5 of model/core/responder/refusal.h).
+// Two NICs: whatever fails, and whenever it does, each send WQE completes exactly once and in order. The rules are R5,
+// R6 of model/blocks/requester.h, R9 of model/core/requester/request_table.h, R5 of model/core/responder/refusal.h.
 #include <gtest/gtest.h>
 
 #include <random>

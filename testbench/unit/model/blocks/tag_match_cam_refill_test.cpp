@@ -17,7 +17,7 @@ struct InOrder {
   double cycles_per_message = 0;
 };
 
-// A receiver that keeps `kept` tags posted and appends each again 20 cycles after its match; a sender with `window`
+// A receiver that keeps `kept` tags posted and appends each again 20 cycles after its match. Its sender has `window`
 // messages in flight, whose tags count up modulo `kept`.
 InOrder in_order(std::uint32_t kept, std::uint32_t entries, std::uint32_t window, std::uint32_t messages,
                  std::uint64_t latency) {

@@ -282,8 +282,8 @@ TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
   b.expect_canaries();
 }
 
-// In the middle of traffic of every kind a region is freed: from the moment the command is done its bytes belong to the
-// program again.
+// In the middle of traffic of every kind a region is freed. From the moment the command is done the region's bytes
+// belong to the program again.
 struct FreedRegionTest : NicCommandsTest, testing::WithParamInterface<SendOpcode> {};
 
 TEST_P(FreedRegionTest, IsNotTouchedAnyMore) {  // R1, R3

@@ -371,7 +371,7 @@ TEST_P(NicRequester, BadLocalBufferCompletesTheRequestInErrorWithoutANak) {
   EXPECT_EQ(dropped(DropReason::kQpTypeOrState), 1u);
 }
 
-// The response fails between the packets of a message to us, whose last packet has passed the WQE fetcher by then: the
+// The response fails between the packets of a message to us, whose last packet has passed the WQE fetcher by then. The
 // message's WQE is flushed once.
 TEST_P(NicRequester, MessageAroundABadAnswerIsFlushedOnce) {
   make(3, 3000);

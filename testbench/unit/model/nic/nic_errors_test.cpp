@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RC and XRC through the whole NIC, the table of rules 6. Each fault comes in the middle of a burst, with packets of
-// the QP before it, which are carried out, and behind it, which are not. RNR takes no WQE and can be repeated.
+// RC and XRC through the whole NIC, the table of rules 6. Each fault comes in the middle of a burst. Packets of the QP
+// before the fault are carried out, packets behind it are not. RNR takes no WQE and can be repeated.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic::nic_errors_test {

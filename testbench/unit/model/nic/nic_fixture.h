@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole NIC with its host, for tests that check only what a user sees: responses on the wire, completions, events,
-// bytes in host memory, the account of packets.
+// A whole NIC with its host, for tests that check only what a user sees. This is responses on the wire, completions,
+// events, bytes in host memory, the account of packets.
 //
 //   R1  set() comes first; the NIC is built when the first object is made. Frames, doorbells and operations come at the
 //       times given (`at`), frames of one time back to back at line rate.
 //   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. Every byte of every
 //       page starts as a canary and must be what expect_written() said, or still the canary, when the test ends.
-//   R3  When the test ends no packet is left in the NIC, every packet is accounted for once, and WQEs are held only by
+//   R3  When the test ends no packet is left in the NIC, and every packet is accounted for once. WQEs are held only by
 //       the messages that the test left unfinished.
 //   R4  Payloads are made of the PSN, so that each packet's bytes differ.
 #pragma once

@@ -101,8 +101,8 @@ TEST_P(NicSrq, ErrorOfOneQpLeavesTheWqesToTheOthers) {
   EXPECT_EQ(events(EventType::kQpLastWqeReached), 1u);
 }
 
-// An SRQ may be in another protection domain than a QP: a SEND's buffers are checked against the SRQ's, the key of a
-// WRITE against the QP's.
+// An SRQ may be in another protection domain than a QP. A SEND's buffers are checked against the SRQ's domain, the key
+// of a WRITE against the QP's.
 TEST_P(NicSrq, ProtectionDomainOfSendsIsTheSrqs) {
   make(3, 4000, kOtherPd);
   const Region mine = region(3000);

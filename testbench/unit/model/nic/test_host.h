@@ -6,8 +6,8 @@
 //       are given in the run (give).
 //   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. Bytes outside of
 //       them in these pages are a canary, which must be unchanged when the test ends.
-//   R3  Each post rings its doorbell. A CQ is polled as soon as a CQE is visible in it, and as many CQEs are taken as
-//       have landed: memory may hold more.
+//   R3  Each post rings its doorbell. A CQ is polled as soon as a CQE is visible in it. As many CQEs are taken as have
+//       landed: memory may hold more.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged captures through the whole path. Every capture ends in a named error or in a report that accounts for every
-// packet, and the model's time is bounded by what the capture holds.
+// packet. The model's time is bounded by what the capture holds.
 //
 //   R1  10^4 mutations in all, kShards tests of kMutations each, every one made from a number of its own that a failure
 //       prints. RXNIC_SEED (default 1) shifts the numbers of all.

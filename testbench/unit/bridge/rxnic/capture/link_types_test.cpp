@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One traffic, that of the sample trace, on every link, encapsulation and file format that can be replayed: the path
-// does the same with it, and answers in kind.
+// One traffic, that of the sample trace, on every link, encapsulation and file format that can be replayed. The path
+// does the same with all of them, and answers in kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>

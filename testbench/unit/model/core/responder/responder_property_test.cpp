@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sequences of good and faulty packets: PSN, MSN and the state of the message always stay consistent
-// with a second, simpler record of the accepted packets.
+// Random sequences of good and faulty packets. PSN, MSN and the state of the message always stay consistent with a
+// second, simpler record of the accepted packets.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
