@@ -62,8 +62,8 @@ CLANG_FORMAT = "14"
 
 
 class Tree:
-    """The files of a project: those that git has, not what a run or an editor has left among them; without git all, but
-    for folders of builds and runs."""
+    """The files of a project: those that git has, not what a run or an editor has left among them. Without git: all
+    files, but for folders of builds and runs."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()

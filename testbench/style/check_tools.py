@@ -4,10 +4,10 @@
 
 usage: check_tools.py [--root DIR] --build DIR TOOL
 
-TOOL is clang_tidy, flake8 or shellcheck. A file that passes gets a stamp in DIR/style/TOOL: a digest of the file, of
-the project's headers that it includes (clang_tidy), of the tool's configuration, version and arguments. A file whose
-stamp fits is not looked at again; flake8 looks at several files in one run, and they pass together. clang_tidy takes
-the folders and definitions of each source from DIR/compile_commands.json.
+TOOL is clang_tidy, flake8 or shellcheck. A file that passes gets a stamp in DIR/style/TOOL. The stamp is a digest of
+the file, of the project's headers that it includes (clang_tidy), of the tool's configuration, version and arguments. A
+file whose stamp fits is not looked at again; flake8 looks at several files in one run, and they pass together.
+clang_tidy takes the folders and definitions of each source from DIR/compile_commands.json.
 
 Exits 0 when all is well, 1 when something offends, 77 when the tool is not installed.
 """
@@ -86,8 +86,8 @@ class Headers:
 
 
 def translation_units(tree, build, headers):
-    """What is compiled and has one of the sources in it that clang-tidy looks at, each with what it must know of the
-    command; warnings and optimization it need not. CMake may have joined several sources (CMAKE_UNITY_BUILD)."""
+    """What is compiled and has one of the sources in it that clang-tidy looks at. With each comes what clang-tidy must
+    know of the command: not warnings and optimization. CMake may have joined several sources (CMAKE_UNITY_BUILD)."""
     tidied = {tree.root / name for name in tree.named(".cpp") if name.startswith(TIDIED)}
     arguments = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):

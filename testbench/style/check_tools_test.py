@@ -14,7 +14,7 @@ from unittest import mock
 
 import check_tools
 
-# Stands for a tool: writes down which files it was run for (what is no option, before --), and finds fault with a file
+# Stands for a tool: writes down which files it was run for (what is no option, before --). It finds fault with a file
 # that holds the word "fault".
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "fake version 14.0.6"; exit 0; fi

@@ -4,11 +4,12 @@ import ast
 import dataclasses
 import re
 
-MOST_WORDS = 30
+MOST_WORDS = 25
 BEGINNINGS = ("Of", "The same", "That")
 SUFFIXES = (".h", ".cpp", ".sv", ".svh", ".toml", ".py")
 
-# What begins a text of its own inside a comment: a numbered rule, an item of a list or a step, a term with its meaning.
+# What begins a text of its own inside a comment. These are a numbered rule, an item of a list or a step, and a term
+# with its meaning.
 RULE = re.compile(r"R\d+\s+(?=\S)")
 ITEM = re.compile(r"(?:[-*]\s+|\d+\.\s+|\(\d+\)\s+)(?=\S)")
 TERM = re.compile(r"\S+(?: \S+){0,3}\s{2,}(?=\S)")
