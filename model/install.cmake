@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cmake --install`: the model as a library, target rxnic::model of find_package(rxnic), pkg-config name rxnic; the
-# program with what it loads; a package of each for Debian (cpack). Nothing in them has an absolute path.
+# `cmake --install`: the model as a library, and the program with what it loads; a package of each for Debian (cpack).
+# The library is target rxnic::model of find_package(rxnic), and pkg-config names it rxnic. Nothing in the packages has
+# an absolute path.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -355,6 +355,7 @@ class CheckStyle(unittest.TestCase):
                               ("model/core/list.h", "/* {} */\n"), ("rtl/cam.sv", "// {}\n"),
                               ("rtl/cam_tags.svh", "  // {}\n"), ("model/params/params.toml", "# {}\n"),
                               ("model/core/list.cpp", "int a = 1'000;  // {}\n"), ("model/make.py", "a = 1  # {}\n"),
+                              ("model/CMakeLists.txt", "# {}\n"), ("model/install.cmake", 'set(a "b")  # {}\n'),
                               ("model/make.py", 'def f():\n    """{}"""\n')):
             for sentence, fault in ((self.LONG, "26 words"), ("Of a queue.", 'begins with "Of"'),
                                     ("The same for two.", 'begins with "The same"'), ("That of one.", "That"),

@@ -6,7 +6,7 @@ import re
 
 MOST_WORDS = 25
 BEGINNINGS = ("Of", "The same", "That")
-SUFFIXES = (".h", ".cpp", ".sv", ".svh", ".toml", ".py")
+SUFFIXES = (".h", ".cpp", ".sv", ".svh", ".toml", ".py", "CMakeLists.txt", ".cmake")
 
 # What begins a text of its own inside a comment. These are a numbered rule, an item of a list or a step, and a term
 # with its meaning.
@@ -33,7 +33,7 @@ class Line:
 def literals_and_comments(suffix):
     """A literal may hold what looks like a comment, a comment what looks like a literal: the first one counts."""
     quoted = r'"(?:\\.|[^"\\\n])*"'
-    if suffix in (".py", ".toml"):
+    if suffix in (".py", ".toml", ".txt", ".cmake"):
         return re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|' + rf"{quoted}|'(?:\\.|[^'\\\n])*'"
                           r"|(?P<comment>(?P<mark>#)[^\n]*)")
     if suffix in (".h", ".cpp"):  # ' may also divide the digits of a number
