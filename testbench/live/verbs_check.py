@@ -186,6 +186,7 @@ def rendezvous(bench):
         incomplete = live.counters(report, "tag_match_cam")["rendezvous_incomplete"]
         bench.expect_equal((matched - incomplete, begun["rendezvous"] - begun["fins"]), (begun["rendezvous"], 6),
                            "rendezvous begun; those without a FIN")
+        bench.expect_equal(report["match_latency_ns"]["count"], begun["rendezvous"], "matches, apart from their data")
 
 
 def xrc(bench):
