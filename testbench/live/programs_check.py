@@ -215,6 +215,9 @@ def check_output(bench, program, text, what):
         # inf: perftest could not measure the processor's clock, which happens on a busy machine.
         time = r" +(?:[\d.]+|inf)"
         bench.expect(re.search(rf"^ *\d+ +\d+{time}{time}", text, re.M), f"{what}: no result: {text[-1000:]}")
+        bench.expect("not recognized" not in text, f"{what}: {text[:1000]}")
+        if program in ("ib_send_lat", "ib_write_lat"):  # which take inline data as far as the device has them
+            bench.expect(re.search(r"^ *Max inline data *: *[1-9]", text, re.M), f"{what}: not inline: {text[:1500]}")
 
 
 def check_printed(bench, row, report, side, text, what):
