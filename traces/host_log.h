@@ -8,8 +8,8 @@
 //       what was written.
 //   R4  A line that is not as documented, lines after `end` and a file without `end` are TraceErrors that name the
 //       file and the line.
-//   R5  Memory does not depend on the length of the file but for its longest line. One of more than kHostLogLineBytes
-//       is refused (R4) before it is read to its end.
+//   R5  Memory does not depend on the length of the file but for its longest line. A line of more than
+//       kHostLogLineBytes is refused (R4) before it is read to its end.
 //   R6  A log ends with an `end` that says why (cut) when its file, or its wire.pcap, could not be written any more.
 //       This `end` is in the last cycle of which every line is there.
 #pragma once

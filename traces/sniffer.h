@@ -85,7 +85,7 @@ class SnifferSurvey {
   static constexpr std::uint64_t kFewestSteps = 32;
   static constexpr std::size_t kMostFlows = 65536, kMostMoves = 65536, kMostJumps = 256;
 
-  // Frames that do not parse as RDMA are left alone. Those that were cut are no copies.
+  // Frames that do not parse as RDMA are left alone. Frames that were cut are no copies.
   void add(const CapturedFrame& frame);
   SnifferEffects finish();
 

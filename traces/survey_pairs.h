@@ -8,7 +8,8 @@
 //       that PSN lately. It counts kNakVote times when the answer was a NAK and the QP then sent that PSN again. PSNs
 //       that more QPs share than a slot holds give no vote.
 //   R3  Pairs by votes that nothing contests are taken first: no other pair of one of the two has nine tenths of the
-//       votes. Those that are left are taken by votes, and with equal votes as they appeared first: they are ambiguous.
+//       votes. The pairs that are left are taken by votes, and with equal votes as they appeared first: they are
+//       ambiguous.
 //   R4  Two QPs of one address are paired with each other, never one with itself.
 #pragma once
 

@@ -57,7 +57,8 @@ void Doorkeeper::start() {
   if (process == 0) keep_door(theirs.get());
   if (process > 0) process_.reset(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   const int error = errno;
-  // Others know it by its name, which it has from then on. One that has ended already is found by the first request.
+  // Others know it by its name, which it has from then on. A doorkeeper that has ended already is found by the first
+  // request.
   char named = 0;
   if (process_) (void)!recv(socket_.get(), &named, sizeof named, 0);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

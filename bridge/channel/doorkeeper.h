@@ -7,10 +7,10 @@
 // close, SIGKILL neither, and the process does not end before the close does. Descriptors of programs are therefore
 // received by another process, which is small:
 //
-//   R1  A packet is looked at without its descriptors. One that has none is received here. One that has some is
-//       received by the doorkeeper, from its copy of the connection. The doorkeeper passes on what the packet says and
-//       which files its descriptors are of. It also passes on those descriptors whose close is over at once: memfds,
-//       pipes, eventfds and /proc/PID/mem. No others ever are descriptors of this process.
+//   R1  A packet is looked at without its descriptors. A packet that has none is received here. A packet that has some
+//       is received by the doorkeeper, from its copy of the connection. The doorkeeper passes on what the packet says
+//       and which files its descriptors are of. It also passes on those descriptors whose close is over at once:
+//       memfds, pipes, eventfds and /proc/PID/mem. No others ever are descriptors of this process.
 //   R2  Nothing that the doorkeeper does before it answers asks a file system that might let it wait.
 //   R3  It has a child for each packet, which ends with its answer, so that closes that take long are part of that end.
 //       Nobody waits for the end, not the doorkeeper (vfork: it goes on as soon as the child has done with its memory).

@@ -22,7 +22,7 @@ using PacketDescriptors = std::array<Descriptor, kMaxDescriptors + 1>;
 int send_packet(int socket, std::span<const std::uint8_t> packet, std::span<const int> descriptors, Waiting waiting);
 
 // The next packet, with at most `most` descriptors. 0 or a positive errno as of receive_message(); EBADMSG: it does not
-// fit. One with too many descriptors stays where it is, and the connection is to be ended. Whatever has come is in
+// fit. A packet with too many descriptors stays where it is, and the connection is to be ended. Whatever has come is in
 // `into`, and with EBADMSG of no use. An empty packet without descriptors is EPIPE: the end of a connection looks the
 // same.
 int receive_packet(int socket, std::span<std::uint8_t> to, PacketDescriptors& into, std::size_t most, Packet& packet,

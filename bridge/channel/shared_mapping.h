@@ -13,8 +13,8 @@
 //   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`. When
 //       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
 //   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
-//       second. An arming carries the number of armings for any completion so far. So an arming for solicited
-//       completions does not undo one for any completion that the simulator did not see.
+//       second. An arming says how often the CQ was armed for any completion. So an arming for solicited completions
+//       does not undo one for any completion that the simulator did not see.
 //   R5  The simulator takes send doorbells before those of receives and tags, and puts the latter into effect first. So
 //       a receive or a tag posted before a send by the same thread is never seen after the send.
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QP 1 of one NIC: sends and receives management datagrams as a verbs program, over the drop-in library.
 //
-//   R1  A MAD is one datagram of 256 bytes to QP 1 of its destination, with the Q_Key of management. Those that come
+//   R1  A MAD is one datagram of 256 bytes to QP 1 of its destination, with the Q_Key of management. MADs that come
 //       with another length are dropped.
 //   R2  A MAD that finds no free buffer waits here.
 #pragma once

@@ -14,8 +14,8 @@
 //   R3  RC and UC: REQ, REP, RTU, DREQ, DREP, REJ (IBTA volume 1, 12.9). A message that is not answered is repeated
 //       every kResponseTime, kRetries times; then UNREACHABLE, or the connection ends. A repeated REQ or REP is
 //       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.
-//   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. One more than the backlog of its
-//       listener is dropped; its sender repeats it.
+//   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. A request more than the backlog
+//       of its listener is dropped; its sender repeats the request.
 //   R5  An ID that is destroyed, or whose file is closed, disconnects. It sends DREQ to the peer of an established
 //       connection, REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a
 //       multicast group that is left: a file without others cannot be read then.
@@ -25,9 +25,9 @@
 //       SIDR_REQ 180 (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with
 //       less. A kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject
 //       it.
-//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. One more is ENOMEM, and a
-//       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
-//       bounded by kMostConnections in the same way.
+//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. An ID or group more is ENOMEM.
+//       A request for an ID more is dropped, as a request beyond the backlog is. Connections, which outlive their IDs
+//       (R5), are bounded by kMostConnections in the same way.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>

@@ -18,8 +18,8 @@
 //   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes. No
 //       WQE is written so when the program has rung several doorbells since the last look (shared_mapping.h R4).
 //   R9  Operations on the tag list of a TM SRQ are given to the NIC in the order in which they were written. In a cycle
-//       as many are given as the NIC's link takes. One of an unknown kind is a sync that says nothing. When a doorbell
-//       announces more operations than the ring holds, only the newest are given.
+//       as many are given as the NIC's link takes. An operation of an unknown kind is a sync that says nothing. When a
+//       doorbell announces more operations than the ring holds, only the newest are given.
 //   R10 A QP on a TM SRQ is RC and has no send queue of its own: the device sends on it.
 //   R11 XRC. A domain belongs to a file, or to one client, and exists while a client has a handle of it. A handle that
 //       a QP or SRQ was made with is in use (EBUSY). An SRQ completes on a CQ of its own. An XRC_RECV QP has neither
@@ -33,8 +33,9 @@
 //   R13 A flow names a RAW_PACKET QP of its client, or a QP of kCreateRss, which are in use by it (EBUSY). The queues
 //       of such a QP are RAW_PACKET QPs of its client without a send queue, and as long in use.
 //   R14 A PD and device memory may be imported by other clients, which then may do with them what their owner may. With
-//       its owner's end one of these becomes its owner. A region is its owner's, and goes with its owner. Windows that
-//       are bound to the region, whoever's they are, allow nothing from then on; who has the region's PD may free it.
+//       its owner's end one of these clients becomes its owner. A region is its owner's, and goes with its owner.
+//       Windows that are bound to the region, whoever's they are, allow nothing from then on; who has the region's PD
+//       may free it.
 //   R15 A null region has no memory, pages or rkey (model/core/memory/translation.h, R8). It is not reregistered.
 //   R16 A counters object adds up what its flows count, those that are gone too. It is in use by flows (EBUSY).
 //   R17 What a request asks for is done in pieces of bounded size, and others' requests and commands go on between

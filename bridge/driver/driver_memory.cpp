@@ -230,8 +230,8 @@ CommandResult Driver::free_memory(ClientId client, Command& c) {
   return r == CommandResult::kDone && regions_.contains(raw(key)) ? refuse(c, EBUSY) : r;
 }
 
-// `in_use`: a window is bound to it, and it stays. Those that a peer has invalidated the NIC counts until it is told to
-// look at them, so it is told and asked once more.
+// `in_use`: a window is bound to the region, which stays. The NIC counts windows that a peer has invalidated until it
+// is told to look at them, so it is told and asked once more.
 CommandResult Driver::take_from_nic(Key key, RegionObject& region, bool& in_use) {
   Teardown& t = region.teardown;
   if (t.step == 0) t = {1, commands_.free_region(key)};

@@ -5,12 +5,12 @@
 //       pipes). The one for the program's memory may be of another kind: then it is not used.
 //   R2  Nothing here waits for the program: pipes are opened again, because the program may change the flags of its own
 //       descriptors.
-//   R3  Events of a pipe stay in order. Those that do not fit wait: EventBudget::kOfClient of a client at most, and of
+//   R3  Events of a pipe stay in order. Events that do not fit wait: EventBudget::kOfClient of a client at most, and of
 //       all clients together kMost, beyond which nobody has more than kShare. Further ones are lost and counted. Events
-//       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns.
-//       The events of an object that the program frees leave the pipe, and a pipe without others cannot be read then.
-//       The others keep their order. The simulator takes the events out, as it is the only one that writes. So nothing
-//       comes in between, and the program's descriptor stays what it is (in an epoll set, for example).
+//       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns. The events of
+//       an object that the program frees leave the pipe, and a pipe without others cannot be read then. The others keep
+//       their order. The simulator takes the events out, as it is the only one that writes. So nothing comes in
+//       between, and the program's descriptor stays what it is (in an epoll set, for example).
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
 #pragma once
 

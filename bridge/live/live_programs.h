@@ -12,7 +12,8 @@
 //       receive, consumer, arm, send, and before the requests found in the same look. So what a program did before a
 //       send, or another program that it waited for, is never seen after that send (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
-//       request that is being carried out. One that ends without having left (shared_mapping.h R7) has died: on_death.
+//       request that is being carried out. A client that ends without having left (shared_mapping.h R7) has died:
+//       on_death.
 //   R6  While the model works, mappings are looked at every look_cycles. Sockets are looked at in each
 //       looks_per_poll-th of these looks, because a system call costs more than a look.
 //   R7  wait(): sets `simulator_sleeps`, so that doorbells wake the simulator, looks at the mappings once more, and

@@ -39,12 +39,12 @@ bool allocate_bookkeeping(Qp& qp);                       // for qp.send.slots an
 // The QP was moved to RESET: its queues are empty, indices start at 0 again. The caller holds no lock; the doorbell
 // records are already 0.
 void reset_queues(Qp& qp);
-// Removes the CQEs of a QP that are not polled yet; their SRQ slots become free. Those of a TM SRQ stay. `srq` may be
+// Removes the CQEs of a QP that are not polled yet; their SRQ slots become free. CQEs of a TM SRQ stay. `srq` may be
 // null. cq.lock is held.
 void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq);
 
 // ibv_resize_cq, with cq.lock held over both and the request between them. The device numbers the CQEs of the new ring
-// (filled with ones) from `consumer` of its reply on. Those that were not polled yet are moved there.
+// (filled with ones) from `consumer` of its reply on. CQEs that were not polled yet are moved there.
 void begin_resize(Context& context, Cq& cq);
 void finish_resize(Cq& cq, std::uint8_t* ring, std::uint32_t slots, std::uint32_t consumer);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flow steering (ibv_create_flow(3)): which frames that are not RDMA a RAW_PACKET QP gets.
 //
-//   R1  A specification's fields are compared where its mask has ones. One of IPv4 or IPv6 is also of that EtherType,
-//       one of TCP or UDP of that protocol.
+//   R1  A specification's fields are compared where its mask has ones. A specification of IPv4 or IPv6 is also of that
+//       EtherType, one of TCP or UDP of that protocol.
 //   R2  EOPNOTSUPP: sniffers, DONT_TRAP and EGRESS, inner headers, tunnels, ESP, GRE, MPLS, and actions but counting.
 //   R3  At most one specification names counters, of the flow's context.
 #include <algorithm>

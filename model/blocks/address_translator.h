@@ -16,15 +16,16 @@
 //       The failing one goes on without bytes, as the packet's last, and the others end here. A segment may cross a
 //       page of a zero-based region, whose addresses do not show where its pages end. Such a segment goes on in parts,
 //       one a cycle.
-//   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
+//   R5  Segments of `gather_in` (responses being built) are checked for remote read. Segments that fail go on as
+//       `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
 //   R8  While a packet waits, the packets behind it are looked at, one a cycle. The entries and lines that these
 //       packets miss are read as well. Up to walks_in_flight reads are in flight together; one starts in a cycle. Each
 //       entry or line is read once however many segments wait for it.
 //   R9  SEND WITH INVALIDATE (rules 6.6): after the lookups of the message's last segment, the MPT entry of its key.
-//       One that may be invalidated is marked so in host memory, and leaves the cache. Otherwise the bytes are placed,
-//       too, but the receive completes with REM_INV_REQ_ERR and the QP fails; there is no response.
+//       An entry that may be invalidated is marked so in host memory, and leaves the cache. Otherwise the bytes are
+//       placed, too, but the receive completes with REM_INV_REQ_ERR and the QP fails; there is no response.
 //   R10 A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
 //       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before. When
 //       as many have been served, nothing uses the old entries any more.

@@ -3,8 +3,8 @@
 // while packets are in flight. It accesses no block's state: it sends each a request for its part over a link, and the
 // block answers when its part is done.
 //
-//   R1  One command is carried out at a time, in the order in which they were given. One that is taken in cycle n and
-//       needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
+//   R1  One command is carried out at a time, in the order in which they were given. A command that is taken in cycle n
+//       and needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
 //       read, and the blocks are asked, from then on. The answer goes to the DMA engine, which writes it to the host.
 //   R2  A command is answered when it is done. It waits only for work that is in flight in the NIC, so the wait ends.
 //   R3  free_*: after the reply the device touches neither the memory nor the rings of the object. The DMA engine has
@@ -29,15 +29,15 @@
 //       is ready to receive until its reset, as many responder_resources as its max_dest_rd_atomic. An SRQ needs one of
 //       max_srqs, a TM SRQ also one of the tag matcher's lists. A QP of a multicast group needs one of own_addresses, a
 //       flow one of flows, and a QP that spreads its frames one of rss_contexts.
-//   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
-//       once, without command_cycles. Its answer says that no access by an old key is under way.
+//   R11 `windows`: WQEs of send queues that change keys. Such a WQE is taken before the driver's next command and begun
+//       at once, without command_cycles. Its answer says that no access by an old key is under way.
 //   R12 A region counts the windows that are bound to it, in its MPT entry. To free such a region is refused with
 //       in_use, unless the command's value is 1. With 1 the region goes, the reply's number says how many were bound,
 //       and their keys allow what they allowed until release_window. A window that a peer has invalidated counts until
 //       release_window, its next binding or its end. release_window leaves a window alone that is bound to a region
 //       that exists.
-//   R13 A copy between host and device memory goes through the buffer, a buffer at a time. One that is refused on the
-//       way has copied what came before.
+//   R13 A copy between host and device memory goes through the buffer, a buffer at a time. A copy that is refused on
+//       the way has copied what came before.
 //   R14 query_qp: the state is kSqe when the send queue alone has failed (SendQp, R4). `recovers` takes it from there.
 #pragma once
 

@@ -34,9 +34,9 @@
 //       leave. Then come a command, a doorbell, a failure, a session, a moderated event, a flush request and the next
 //       packet. One DMA request for a context comes last. No packet is looked at in the cycle in which a failure is
 //       taken.
-//   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
-//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h). What was not
-//       polled and what its session holds must have room in it.
+//   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. A CQ that
+//       is resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h). What was
+//       not polled and what its session holds must have room in it.
 //   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
 //       moderated event may find that its CQ's context is not here. It then starts a read of the context in that cycle
 //       (`context_dma`), and goes on in the cycle in which the context comes. Those behind it wait, in order; but

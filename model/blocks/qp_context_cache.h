@@ -16,8 +16,8 @@
 //   R6  No such QP (valid == 0, or its memory is not mapped): the packet is dropped at once as qp_not_found. The result
 //       is not cached, so that a QP that is created later is found.
 //   R7  Completions that the requester sends (`commands`) go before the packets that have arrived, in their
-//       order, and get their contexts in the same way. One of a QP that does not exist or is stopped is discarded
-//       without being counted as a drop.
+//       order, and get their contexts in the same way. A completion of a QP that does not exist or is stopped is
+//       discarded without being counted as a drop.
 //   R8  `contexts` brings commands of the command processor on one QP at a time. The QP's context is brought here, as
 //       for a packet (R2, R3), and kept until it is released. Packets for a stopped QP are dropped as qp_type_or_state.
 //       Settle is answered when the line is not pinned and no completion of the QP waits here. A renewed context is as

@@ -8,8 +8,8 @@
 //   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order.
 //       Packets are handled before the new read. So a doorbell taken in cycle n counts for the packet that leaves in n,
 //       and its read starts in n. A doorbell says how many WQEs were posted in all. Doorbells of a queue that wait for
-//       room at the port have become one (bridge/driver/doorbell_line.h, R3). Those of a queue that are taken before
-//       its turn share one read.
+//       room at the port have become one (bridge/driver/doorbell_line.h, R3). Doorbells of a queue that are taken
+//       before its turn share one read.
 //   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Queues share the prefetch contexts, and the least
 //       recently used one loses its own; with a context for each queue none does. Taking a packet starts a prefetch of
 //       its queue when there are more prefetch contexts than packets in the block. WQEs that a packet waits for are

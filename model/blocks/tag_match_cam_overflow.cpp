@@ -41,8 +41,7 @@ void TagMatchCam::request_write(Cycle now, const StoredTag& entry, BusAddress to
   if (++next_leaving_ == leaving_.entries.size()) next_leaving_ = 0;
 }
 
-// A request of RTL: the cookie says where its bytes are. One that names no place has the
-// bytes of the first.
+// A request of RTL: the cookie says where its bytes are. A request that names no place has the bytes of the first.
 void TagMatchCam::complete(const sc_core::sc_object& port, void* value) {
   if (&port != &face_->dma) return;
   auto& request = *static_cast<DmaRequest*>(value);

@@ -17,8 +17,8 @@
 //       taken.
 //   R8  The requester is notified of the consequence of a response (`answers`) in the cycle in which it is decided.
 //   R9  A completion that the requester sent (`is_completion`) goes on in its order, unless its
-//       WQE has been completed. One in error, not merely flushed, moves a QP of RC or XRC to the error state; others
-//       receive on.
+//       WQE has been completed. A completion in error, not merely flushed, moves a QP of RC or XRC to the error state;
+//       others receive on.
 //   R10 Refusals of packets by later blocks (`refusals`) are taken in the cycle in which they come, before anything
 //       else.
 //   R11 The saved READs and atomics of a QP, for replays, use the entries that were reserved for the QP. A reservation

@@ -26,7 +26,7 @@
 //       many: frames of ecn_threshold_bytes or more wait there for the same NIC's line. The frames of all senders
 //       count; 0 marks none. What observers get is the frame as it left its sender.
 //   R10 Frames wait at the switch (R8, R9) from when their first byte could go on the receiver's line until it does.
-//       Those that come in a cycle come before one of that cycle leaves, in the order of R6.
+//       Frames that come in a cycle come before a frame of that cycle leaves, in the order of R6.
 //   R11 A packet's number (Packet::id) is that of its frame, from 1, in the order in which the frames' last bytes
 //       leave. An observer of all frames counts them alike. All copies of a multicast frame have the same. A packet
 //       that is given to its receiver before its last byte has left gets its number then; one that was dropped before

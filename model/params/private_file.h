@@ -8,8 +8,8 @@
 //       too. What keeps nothing may be written to: a character device, and a FIFO of the user or of root, also behind a
 //       link of theirs. Examples are /dev/full and a pipe to a program that shows the capture.
 //   R3  A file that the user names by itself (Links::kOfOwner) may be a link of the user or of root: /dev/stdout.
-//   R4  A folder that is made has mode 0700, and so have those on the way. One that is there keeps its mode. A link to
-//       a folder is followed when it is of the user or of root.
+//   R4  A folder that is made has mode 0700, and so have those on the way. A folder that is there keeps its mode. A
+//       link to a folder is followed when it is of the user or of root.
 #pragma once
 
 #include <cstdio>

@@ -8,8 +8,8 @@
 //       reason: the end of its message never came, or a READ has fetched its data (rendezvous). Its time is none of any
 //       block.
 //   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
-//   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. One
-//       that comes again counts once more, from its own arrival.
+//   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. A
+//       request that comes again counts once more, from its own arrival.
 //   R4  The stages of R1 and R2 are those of the message's last packet, whose arrival is the first stage. A stage is
 //       the wait in front of the block and the time in the block. Together they are the whole time.
 //   R5  The wait begins when the packet leaves the station before, and ends when the block takes it from its input

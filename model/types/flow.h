@@ -2,7 +2,7 @@
 // Device ABI, flow steering. By fields of an Ethernet frame that is not RDMA a NIC finds the RAW_PACKET QP that gets
 // the frame (ibv_create_flow(3)). By some of these fields it spreads frames over receive queues (RSS).
 //
-//   R1  Fields are as on the wire, big-endian. Those of a header that the frame does not have are zero.
+//   R1  Fields are as on the wire, big-endian. Fields of a header that the frame does not have are zero.
 #pragma once
 
 #include <array>

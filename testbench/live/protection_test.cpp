@@ -15,7 +15,7 @@ constexpr std::size_t kBegin = kPage + 1000, kLength = 2 * kPage + 77;  // of a 
 
 class Protection : public PairTest {
  protected:
-  // A's request must fail with one of these; nothing is written on either side.
+  // A's request must fail with one of these statuses; nothing is written on either side.
   void expect_failure(ibv_send_wr wr, std::initializer_list<ibv_wc_status> statuses) {
     reconnect();
     std::array<ibv_sge, 1> sink{b.arena.sge(40 * kPage, kPage)};

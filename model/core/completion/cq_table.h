@@ -2,8 +2,8 @@
 // The completion queues of a device: a cache of their contexts (core/memory/context_cache.h), and what the generator
 // keeps of those that are here.
 //
-//   R1  Open sessions are listed in the order in which they last grew. One that ends, and one whose CQ is closed,
-//       destroyed or created anew, leaves the list.
+//   R1  Open sessions are listed in the order in which they last grew. A session that ends, and a session whose CQ is
+//       closed, destroyed or created anew, leaves the list.
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.

@@ -11,8 +11,8 @@
 //   R5  What is read ahead takes no line that was read ahead before and has not been used since. Whoever needs a
 //       context at once may take it.
 //   R6  A context is created in the line that it is in, or else in a free one; host memory has it when it is evicted.
-//       One that is removed leaves its line, and an invalid record is written to host memory. Neither is done while it
-//       is on its way.
+//       A context that is removed leaves its line, and an invalid record is written to host memory. Neither is done
+//       while the context is on its way.
 //   R7  Before the first cycle a context is created in host memory and, when its set has a free line, here too.
 //
 // A Line holds what is kept of a context. Line::Record is the type of its copy in host memory, with a member `valid`,

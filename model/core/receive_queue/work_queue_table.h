@@ -11,16 +11,16 @@
 //       prefetched WQEs are forgotten, and read again when they are needed. Unless `greedy`, the WQEs that packets ask
 //       for are read, and a window ahead of them (wqe_prefetch.h, R1). The window begins with one read's worth when a
 //       doorbell gave the queue its context. It begins with none when a packet took the context from another queue.
-//   R3  At most `reads` reads are in flight. Queues that may want one are in a line and take turns, one read each; one
-//       of them is looked at in a cycle. One that a packet waits for goes first.
+//   R3  At most `reads` reads are in flight. Queues that may want a read are in a line and take turns, one read each;
+//       one queue is looked at in a cycle. A queue that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
 //   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context is not evicted while
 //       reads of its WQEs are in flight. With it go its WQEs on the chip, which are read again when they are needed.
 //   R8  A read is of no more bytes than wqes_per_read WQEs of kMaxSge + 1 segments have: of longer slots it brings
-//       fewer. One of a single WQE brings the bytes that the device looks at. Reads complete in the order in which they
-//       were started.
+//       fewer. A read of a single WQE brings the bytes that the device looks at. Reads complete in the order in which
+//       they were started.
 //   R9  Commands reach only queues that are here; one is created and removed as context_cache.h says (R6).
 #pragma once
 

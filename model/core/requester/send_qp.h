@@ -22,8 +22,9 @@
 //       READ is answered, a FIN, which goes before READs that have not begun. Their completions are marked
 //       (`rendezvous`); a READ's has the handle of the entry that matched as its wqe_index. After a failure no FIN
 //       follows, whatever has come.
-//   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. One is begun in kRts when all WQEs
-//       before it are answered (UC: have left), and the next WQE when it is done. One that is refused fails as R3.
+//   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. Such a WQE is begun in kRts when
+//       all WQEs before it are answered (UC: have left), and the next WQE when it is done. A WQE that is refused fails
+//       as R3.
 //   R10 A packet is made when no page of its payload is absent. A WQE with a page that does not exist fails as R3.
 //   R11 RAW_PACKET: the message is the frame, padded with zeros to the shortest that Ethernet has; no FCS. It has no
 //       destination but its MAC address.

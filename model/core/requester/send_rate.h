@@ -5,8 +5,8 @@
 //   R1  A QP has no limit before its first CNP, nor after R5. A CNP finds it then at the line's rate with alpha = 1.
 //   R2  A CNP reduces the rate: the current rate is multiplied by 1 - alpha / 2, with dcqcn_least_percent of it and
 //       dcqcn_min_mbps as lower bounds. Then alpha becomes (1 - g) alpha + g with g = 2^-dcqcn_alpha_shift. Timers,
-//       byte counter and the stages of both begin anew. One that comes less than dcqcn_reduce_period after the last
-//       reduction only raises alpha, and its timer begins anew.
+//       byte counter and the stages of both begin anew. A CNP that comes less than dcqcn_reduce_period after the last
+//       reduction only raises alpha, and alpha's timer begins anew.
 //   R3  After each dcqcn_alpha_timer without a CNP alpha becomes (1 - g) alpha.
 //   R4  The rate is increased after each dcqcn_increase_timer and after each dcqcn_increase_bytes sent; each of the two
 //       counts its increases, its stage. While no stage is past dcqcn_fast_stages the current rate goes half the way to

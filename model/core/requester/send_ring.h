@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The WQEs posted to a send queue: its doorbells, and the slots as they were read (model/types/send_work_queue.h).
 //
-//   R1  WQEs have free-running numbers; WQE k is in slot k mod slots. Those in [next, producer) were posted and not
-//       begun, and those in [next, here) of them are in the device.
+//   R1  WQEs have free-running numbers; WQE k is in slot k mod slots. WQEs in [next, producer) were posted and not
+//       begun, and those in [next, here) are in the device.
 //   R2  A doorbell brings the producer index. Each WQE has the cycle of the doorbell that posted it. When more than
 //       kMaxDoorbells doorbells wait, the latest ones share the cycle of the last.
 //   R3  A producer index by which more than `slots` WQEs would be unfinished is refused; so is one that goes backwards.

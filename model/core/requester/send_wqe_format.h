@@ -2,8 +2,8 @@
 // Send WQEs as bytes (model/types/send_work_queue.h), as the requester reads them.
 //
 //   R1  An opcode is known and one of its transport (rules 4; types/opcode_table.h).
-//   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is skipped, whatever its lkey. Inline
-//       data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
+//   R2  Data segments, at most kMaxSge, lie within the slot. A segment of length 0 is skipped, whatever its lkey.
+//       Inline data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
 //   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; the returned data goes there. An
 //       atomic's is 8 bytes long, a READ of no bytes has none. An ATOMIC WRITE's data is 8 bytes, as a WRITE's.
 //   R4  A message has at most kMaxSendBytes; on UD and RAW_PACKET at most the MTU, on RAW_PACKET at least an Ethernet

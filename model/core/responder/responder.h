@@ -32,8 +32,9 @@
 //       new epoch, and the QP is silent until the packet's PSN comes. An error state that a packet behind it caused
 //       here is taken back. Other refusals move the QP to the error state for good.
 //   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
-//       rd_atomic_over_limit is recycle, a READ is carried out again instead. One that was never saved is dropped. A QP
-//       that resynchronises, whose capture need not hold the first request, carries out READs, and drops atomics.
+//       rd_atomic_over_limit is recycle, a READ is carried out again instead. A repeated READ or atomic that was never
+//       saved is dropped. A QP that resynchronises, whose capture need not hold the first request, carries out READs,
+//       and drops atomics.
 //   R14 RC, UC, XRC. The first request that is not dropped after software has moved the QP to RTR is marked
 //       (`establishes`). The QP must still be in RTR (IBTA: Communication Established).
 #pragma once

@@ -6,7 +6,7 @@
 //       there (RFC 4391, 4: the EtherType and two bytes that are reserved). An IPv4 header may have options; an IPv6
 //       header is followed by TCP or UDP, not by an extension header.
 //   R2  Nothing is read or written behind the bytes that are given. The packet ends where its IP header says: what
-//       Ethernet has padded is no part of it. One that says more than there is is no IP packet.
+//       Ethernet has padded is no part of it. Bytes whose header says more than there is are no IP packet.
 //   R3  fill_checksums() writes the checksum of an IPv4 header, whatever was in its place. It writes the checksum of
 //       TCP or UDP likewise, unless the packet is a fragment or too short for its header. A UDP checksum of 0 is
 //       written as ffff (RFC 768). Bytes that are no IP packet stay as they are.
