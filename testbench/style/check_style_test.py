@@ -352,11 +352,10 @@ class CheckStyle(unittest.TestCase):
 
     def test_sentences_of_comments(self):
         for name, comment in (("model/core/list.h", "// {}\n"), ("model/core/list.h", "int a;  // {}\n"),
-                              ("model/core/list.h", "/* {} */\n"), ("rtl/cam.sv", "// {}\n"),
+                              ("model/core/list.h", "/* {} */\n"), ("rtl/cam.sv", "// {}\n"), ("a.cmake", "# {}\n"),
                               ("rtl/cam_tags.svh", "  // {}\n"), ("model/params/params.toml", "# {}\n"),
                               ("model/core/list.cpp", "int a = 1'000;  // {}\n"), ("model/make.py", "a = 1  # {}\n"),
-                              ("model/CMakeLists.txt", "# {}\n"), ("model/install.cmake", 'set(a "b")  # {}\n'),
-                              ("model/make.py", 'def f():\n    """{}"""\n')):
+                              ("model/make.py", 'def f():\n    """{}"""\n'), ("model/CMakeLists.txt", "# {}\n")):
             for sentence, fault in ((self.LONG, "26 words"), ("Of a queue.", 'begins with "Of"'),
                                     ("The same for two.", 'begins with "The same"'), ("That of one.", "That"),
                                     ("Good. Of a queue.", "Of a queue"), ("A list: That of one.", "That of one")):
@@ -365,12 +364,6 @@ class CheckStyle(unittest.TestCase):
                     self.write(name, kept + comment.format(sentence))
                     self.assert_one("words", name, fault)
                     self.write(name, kept)
-
-    def test_sentence_as_long_as_it_may_be(self):
-        self.write("model/core/list.h", LICENCE + f"// {self.LONG.removesuffix('on ')}\n// It ends.\n")
-        self.assert_one("words", "model/core/list.h:2", "27 words")
-        self.write("model/core/list.h", LICENCE + f"// {self.LONG.removesuffix(' on ')}.\n// It ends.\n")
-        self.assertEqual(self.offences("words"), [])
 
     def test_sentence_that_goes_on_in_the_next_line(self):
         for comment in ("// {}\n// {}\n", "//   R1  {}\n//       {}\n", "//  - {}\n//    {}\n",
@@ -383,7 +376,7 @@ class CheckStyle(unittest.TestCase):
         self.assert_one("words", "model/make.py:1", "has 27 words")
 
     def test_what_is_no_sentence_that_goes_on(self):
-        half = "This is half of " + "what was " * 6
+        half = "This is half of " + "what was " * 10  # 24 words
         for comment in ("// {}\n//\n// {}\n", "//   R1  {}\n//   R2  {}\n", "//   R10 {}\n//   R11 {}\n",
                         "// - {}\n// - {}\n", "//  (1) {}\n//  (2) {}\n", "// {}\n// name  {}\n", "// {}\n//     {}\n",
                         "int a;  // {}\nint b;  // {}\n", "// {}\nint b;\n// {}\n", "// {}.\n// A {}\n",
