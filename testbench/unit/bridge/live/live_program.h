@@ -122,8 +122,8 @@ struct LiveProgram {
     records.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof records[0]);
     return records;
   }
-  // Its other ends are closed: those that went to the simulator with the doorkeeper's, too (doorkeeper.h R3), which is
-  // another process and may take its time.
+  // All other ends of the pipe are closed. The doorkeeper, another process, may take its time with what it has received
+  // (doorkeeper.h R3).
   static bool reaches_its_end(const channel::Descriptor& pipe) {
     pollfd ended{pipe.get(), POLLIN, 0};
     char byte;
