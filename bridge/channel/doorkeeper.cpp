@@ -21,7 +21,6 @@ namespace rxnic::channel {
 
 namespace {
 
-constexpr timeval kAnswerTime{5, 0};  // twice: this process may have been stopped meanwhile, and the doorkeeper not
 constexpr std::chrono::milliseconds kRetry{10};
 constexpr int kEndMs = 500;
 
@@ -37,7 +36,7 @@ bool is_empty(int connection) {
 
 }  // namespace
 
-Doorkeeper::Doorkeeper() { start(); }
+Doorkeeper::Doorkeeper(std::chrono::milliseconds answer_time) : answer_time_(answer_time) { start(); }
 
 Doorkeeper::~Doorkeeper() { stop(); }
 
@@ -47,9 +46,7 @@ void Doorkeeper::start() {
     throw std::system_error(errno, std::generic_category(), "socketpair");
   }
   socket_.reset(ends[0]);
-  const Descriptor theirs(ends[1]);
-  setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTime, sizeof kAnswerTime);
-  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &kAnswerTime, sizeof kAnswerTime);
+  Descriptor theirs(ends[1]);
   sigset_t all, before;  // a signal to the whole process group is not for it
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -57,14 +54,25 @@ void Doorkeeper::start() {
   if (process == 0) keep_door(theirs.get());
   if (process > 0) process_.reset(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   const int error = errno;
-  // Others know it by its name, which it has from then on. A doorkeeper that has ended already is found by the first
-  // request.
-  char named = 0;
-  if (process_) (void)!recv(socket_.get(), &named, sizeof named, 0);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (process_) return;
-  socket_.reset();  // with which it ends, if it was started
-  throw std::system_error(error, std::generic_category(), "fork");
+  if (!process_) {
+    socket_.reset();  // with which it ends, if it was started
+    throw std::system_error(error, std::generic_category(), "fork");
+  }
+  // Others know it by its name, which it has from then on. However late it comes: as an answer it would be wrong.
+  theirs.reset();
+  char named = 0;
+  ssize_t bytes;
+  do bytes = recv(socket_.get(), &named, sizeof named, 0);
+  while (bytes < 0 && errno == EINTR);
+  if (bytes != ssize_t{sizeof named}) {
+    stop();
+    throw std::system_error(ECHILD, std::generic_category(), "the process that receives from programs has ended");
+  }
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(answer_time_).count();
+  const timeval limit{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
 // It may have been killed, and somebody here may have taken notice of that.
@@ -133,7 +141,7 @@ int Doorkeeper::ask(const DoorRequest& request, int connection, std::span<std::u
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   ssize_t bytes = -1;
-  for (int tries = 0; tries < 2 && bytes < 0; ++tries) {
+  for (int tries = 0; tries < 2 && bytes < 0; ++tries) {  // this process may have been stopped, the doorkeeper not
     do bytes = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
     while (bytes < 0 && errno == EINTR);
   }

@@ -20,9 +20,10 @@
 //   R5  A connection that has ended is closed without receiving what is still in it; when there is something, by a
 //       child of the doorkeeper.
 //   R6  The doorkeeper has no descriptor but its connection to this process, and ends with this process. When it was
-//       killed or does not answer, another one is started. It exists from the beginning, or the constructor throws
-//       std::system_error. Its name is kName. Its standard output and error lead nowhere. Otherwise what the C library
-//       or a sanitizer writes there would be written to what a program has passed.
+//       killed or does not answer, another one is started. It exists from the beginning, however long a held machine
+//       takes to start it, or the constructor throws std::system_error. Its name is kName. Its standard output and
+//       error lead nowhere: what the C library or a sanitizer writes there would else be written to what a program has
+//       passed.
 #pragma once
 
 #include <chrono>
@@ -50,7 +51,8 @@ class Doorkeeper {
   static constexpr std::chrono::milliseconds kPatience{1000};
   static constexpr char kName[] = "rxnic-door";  // as of PR_GET_NAME
 
-  Doorkeeper();
+  // Whose process is started anew when it does not answer twice as long.
+  explicit Doorkeeper(std::chrono::milliseconds answer_time = std::chrono::seconds{5});
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
@@ -71,6 +73,7 @@ class Doorkeeper {
   bool send(const DoorRequest& request, int connection);
   int ask(const DoorRequest& request, int connection, std::span<std::uint8_t> to, Packet& packet, Passed& passed);
 
+  const std::chrono::milliseconds answer_time_;
   Descriptor socket_, process_;
   std::map<std::uint64_t, Clock::time_point> full_;  // owners of whom nothing is received until then
 };

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -271,6 +272,45 @@ TEST(Doorkeeper, WithoutADescriptorForItItThrows) {  // R6
   }
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(threw);
+}
+
+// What a child does first, on a machine that is held, or where it is killed.
+void (*at_birth)() = [] {};
+
+class DoorkeeperBirthTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    pthread_atfork(nullptr, nullptr, [] { at_birth(); });
+  }
+  ~DoorkeeperBirthTest() override {
+    at_birth = [] {};
+  }
+};
+
+TEST_F(DoorkeeperBirthTest, HoweverLateItsNameComesItIsNoAnswer) {  // R6
+  at_birth = [] { usleep(700'000); };
+  Doorkeeper doorkeeper(std::chrono::milliseconds{500});
+  at_birth = [] {};
+  EXPECT_EQ(doors().size(), 1u);
+  Connection from;
+  const Descriptor given = file();
+  ASSERT_TRUE(from.send({given.get()}));
+  std::array<std::uint8_t, 8> to{};
+  Packet packet;
+  Passed passed;
+  int status = EIO;
+  EXPECT_TRUE(until([&] {
+    status = doorkeeper.receive(1, from.ours.get(), to, kMaxDescriptors, packet, passed);
+    return status != EAGAIN;
+  }));
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(DoorkeeperBirthTest, OneThatEndsBeforeItHasItsNameIsNotWaitedFor) {  // R6
+  at_birth = [] { _exit(1); };
+  const auto begin = Clock::now();
+  EXPECT_THROW(Doorkeeper{}, std::system_error);
+  EXPECT_LT(Clock::now() - begin, kSoon);
 }
 
 TEST_F(DoorkeeperTest, AConnectionWithSocketsThatLingerIsClosedElsewhere) {  // R5
