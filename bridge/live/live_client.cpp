@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -28,11 +30,26 @@ std::string link_of(int descriptor) {
 
 bool is_eventfd(int descriptor) { return link_of(descriptor) == "anon_inode:[eventfd]"; }
 
-// Only /proc/PID/mem is accepted: another file could block its reader.
+// /proc/PID/mem of whichever process: another file could block its reader.
 bool is_process_memory(int descriptor) {
   struct statfs system;
   return link_of(descriptor).ends_with("/mem") && fstatfs(descriptor, &system) == 0 &&
          system.f_type == PROC_SUPER_MAGIC;
+}
+
+std::string memory_of(pid_t pid) { return "/proc/" + std::to_string(pid) + "/mem"; }
+
+// Whether it is of that process: the same file. As long as it is open, its number is not another's.
+bool is_memory_of(int descriptor, pid_t pid) {
+  struct stat given, its_own;
+  return link_of(descriptor).ends_with(memory_of(pid)) && fstat(descriptor, &given) == 0 &&
+         stat(memory_of(pid).c_str(), &its_own) == 0 && given.st_dev == its_own.st_dev &&
+         given.st_ino == its_own.st_ino;
+}
+
+bool has_ended(int process) {
+  pollfd end{process, POLLIN, 0};
+  return poll(&end, 1, 0) != 0;
 }
 
 }  // namespace
@@ -109,17 +126,35 @@ int LiveClient::open(channel::Received& request, std::string& why) {
     return status;
   }
   wake_ = std::move(wake);
-  if (is_process_memory(own_memory.get())) own_memory_ = std::move(own_memory);
-  // Kept from now on: of the memory that the program has while it waits for the reply.
-  if (pid_ != 0) maps_.reset(::open(("/proc/" + std::to_string(pid_) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  identity_at_ = request.message.body.open.identity_at;
+  identity_ = request.message.body.open.identity;
+  return pid_ == 0 ? 0 : open_memory(std::move(own_memory), why);
+}
+
+// R5. What is opened here is kept: of the memory that the program has while it waits for the reply.
+int LiveClient::open_memory(channel::Descriptor passed, std::string& why) {
+  maps_.reset(::open(("/proc/" + std::to_string(pid_) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
   if (!maps_ && (errno == EMFILE || errno == ENFILE)) {
     const int status = errno;
     why = "the simulator has no file descriptor left";
     return status;
   }
-  identity_at_ = request.message.body.open.identity_at;
-  identity_ = request.message.body.open.identity;
-  return 0;
+  if (is_process_memory(passed.get())) {
+    if (is_memory_of(passed.get(), pid_)) {
+      own_memory_ = std::move(passed);
+    } else {
+      own_memory_.reset(::open(memory_of(pid_).c_str(), O_RDWR | O_CLOEXEC));
+      Identity found{};
+      const auto at = static_cast<off_t>(identity_at_);
+      if (identity_at_ == 0 || pread(own_memory_.get(), found.data(), found.size(), at) != ssize_t{sizeof found} ||
+          found != identity_) {
+        own_memory_.reset();
+      }
+    }
+  }
+  if (!has_ended(process_)) return 0;  // its number was nobody else's until now
+  why = "its process has ended";
+  return ESRCH;
 }
 
 void LiveClient::woken() {

@@ -2,7 +2,7 @@
 // One opened device of a live program, as LivePrograms keeps it: mapping, descriptors, pipes of events.
 //
 //   R1  The device is opened only when its descriptors are of the expected kinds (mapping: live_mapping.h; eventfd;
-//       pipes). The one for the program's memory may be of another kind: then it is not used.
+//       pipes). The one for the program's memory may be of another kind: then it is not used (R5).
 //   R2  Nothing here waits for the program: pipes are opened again, because the program may change the flags of its own
 //       descriptors.
 //   R3  Events of a pipe stay in order. Events that do not fit wait: EventBudget::kOfClient of a client at most, and of
@@ -12,6 +12,11 @@
 //       their order. The simulator takes the events out, as it is the only one that writes. So nothing comes in
 //       between, and the program's descriptor stays what it is (in an epoll set, for example).
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
+//   R5  Its memory is that of the process that has connected, which is the one that access_watch.h kills. The
+//       descriptor that it passes has to be of the /proc/PID/mem of that process, in the simulator's /proc. When it is
+//       of another /proc (a container) the simulator opens that file itself, if it may. Then it looks there for what
+//       the program says is in its memory (channel::Open). When the process is of a PID namespace that the simulator
+//       does not see, only the mapping is accessed.
 #pragma once
 
 #include <sys/types.h>
@@ -89,7 +94,7 @@ class LiveClient {
   const std::string& program() const { return program_; }
   const LiveMapping& mapping() const { return mapping_; }
   LiveMapping& mapping() { return mapping_; }
-  // The program's /proc/self/mem; -1: it passed none.
+  // The program's /proc/PID/mem; -1: there is none that can be used. (R5)
   int own_memory() const { return own_memory_.get(); }
   // Its /proc/PID/maps; -1: it cannot be read.
   int maps() const { return maps_.get(); }
@@ -122,6 +127,7 @@ class LiveClient {
   channel::Descriptor own_memory_, maps_;
   std::uint64_t identity_at_ = 0;
   Identity identity_{};
+  int open_memory(channel::Descriptor passed, std::string& why);
   EventPipe* pipe_of(std::uint32_t channel);
   // Counts the events that wait in a pipe; `before`: so many did.
   void count(std::uint32_t channel, const EventPipe& pipe, std::size_t before);

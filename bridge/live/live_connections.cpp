@@ -229,7 +229,8 @@ void LivePrograms::opened(ClientId id, std::int32_t status, const channel::Devic
   ++counters_.clients;
   connection->state = State::kOpen;
   active_.push_back(&client);
-  notes_.say(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic));
+  const char* const reached = client.own_memory() < 0 ? "; of its memory only its queues can be accessed" : "";
+  notes_.say(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic) + reached);
   if (connection->gone) return close_client(*connection);
   // Once for each write: as a semaphore, the program's eventfd stays readable after it was read.
   if (!watch(client.wake(), Source::kDoorbell, connection->serial, EPOLLET)) {

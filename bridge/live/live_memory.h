@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of live programs: the shared mapping directly, everything else through the descriptor of its own memory
-// that a program passes (/proc/self/mem).
+// that a program passes (/proc/self/mem; live_client.h R5).
 //
 //   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
 //       after the rest of the unit, and the units from the last to the first. So a program that sees the owner byte of

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What live_programs.h waits for: doorbells, sockets, ends of processes, new connections;
 // and which of these are accepted.
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ namespace {
 
 constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused with a reply
 constexpr int kConnectionsAtOnce = 64;
+constexpr int kPeerPidfd = 77;                   // SO_PEERPIDFD, which older headers do not have
 constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again
 
 int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest) {
@@ -38,6 +41,22 @@ int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest
   // An old kernel, or a filter of system calls: in milliseconds, rounded up.
   const auto ms = std::min<std::int64_t>((longest.count() + 999'999) / 1'000'000, 1'000'000);
   return epoll_wait(epoll, ready.data(), room, for_ever ? -1 : static_cast<int>(ms));
+}
+
+// A pidfd of the process that has connected, which has not ended; empty: errno says why not. Before Linux 6.5 it is of
+// whoever has its number.
+channel::Descriptor process_of(int socket, pid_t pid) {
+  int number = -1;
+  socklen_t bytes = sizeof number;
+  if (getsockopt(socket, SOL_SOCKET, kPeerPidfd, &number, &bytes) != 0) {
+    if (errno != ENOPROTOOPT) return {};
+    number = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  }
+  channel::Descriptor process(number);
+  pollfd ended{number, POLLIN, 0};
+  if (!process || ::poll(&ended, 1, 0) == 0) return process;
+  errno = ESRCH;
+  return {};
 }
 
 }  // namespace
@@ -168,9 +187,8 @@ bool LivePrograms::accept_one() {
 bool LivePrograms::watch_connection(Connection& connection) {
   if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) return false;
   if (connection.peer.pid == 0) return true;
-  connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
-  if (!connection.process) return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
-  return watch(connection.process.get(), Source::kProcess, connection.serial);
+  connection.process = process_of(connection.socket.get(), connection.peer.pid);
+  return connection.process && watch(connection.process.get(), Source::kProcess, connection.serial);
 }
 
 // R2.

@@ -2,7 +2,8 @@
 // The live end of the channel: accepts programs, takes their requests and doorbells, and notifies them of completions
 // and events. It keeps model time in step with wall time. For one thread, except stop().
 //
-//   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected.
+//   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected, and
+//       so are those whose process has ended already: whoever has their connection then is not known.
 //   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
 //       A packet that is no message ends its connection, a message out of place is refused with EINVAL. A connection
 //       that has not opened a NIC within hello_ms is closed. At most 64 connections more than clients may exist:
@@ -147,7 +148,7 @@ class LivePrograms final : public Programs {
   struct Connection {
     std::uint64_t serial = 0;
     channel::Descriptor socket;
-    channel::Descriptor process;  // pidfd; empty where the kernel has none
+    channel::Descriptor process;  // pidfd; empty: of a PID namespace that is not seen from here
     channel::Peer peer;
     std::string program;
     std::uint64_t cookie = 0;  // of the program's end, as it says

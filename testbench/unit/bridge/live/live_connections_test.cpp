@@ -4,11 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -312,6 +315,27 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
   kill(child.pid(), SIGKILL);
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   close(hold[1]);
+}
+
+// A process that shares its descriptors with another one connects and ends: nobody would be killed for it.
+TEST_F(LiveConnectionsTest, OneWhoseProcessHasEndedIsRefused) {  // R1
+  LiveProgram program;
+  alignas(16) static std::array<std::byte, 1 << 16> stack;
+  const auto connects = [](void* to) {
+    std::string error;
+    return channel::connect_to(*static_cast<std::string*>(to), error).release();
+  };
+  const pid_t child = clone(connects, &stack.back() - 15, CLONE_FILES | SIGCHLD, &options.address);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  program.socket.reset(WEXITSTATUS(status));
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(programs->counters().refused, 1u);
+  EXPECT_THAT(log, HasSubstr("No such process"));
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, ESRCH);
 }
 
 TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsNotified) {  // R8

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose memory a program has: live_client.h R5, live_memory.h R2.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bridge/live/live_memory.h"
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic::live_identity_test {
+namespace {
+
+class LiveIdentityTest : public LiveProgramsTest {};
+
+std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+std::vector<std::uint8_t> pattern(std::size_t bytes, std::uint8_t first = 1) {
+  std::vector<std::uint8_t> data(bytes);
+  std::iota(data.begin(), data.end(), first);
+  return data;
+}
+
+// The simulator would kill who has connected, and the access would go to the other one.
+TEST_F(LiveIdentityTest, TheMemoryOfAnotherProcessIsNotTaken) {  // live_memory.h R2, live_client.h R5
+  static std::uint8_t target[64] = {1, 2, 3};
+  programs.reset();  // a child would hold its socket
+  const ChildProgram other([] { return pause(); });
+  const std::string path = "/proc/" + std::to_string(other.pid()) + "/mem";
+  const channel::Descriptor look(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  for (const bool proven : {true, false}) {
+    start();
+    LiveProgram program;
+    program.make();
+    program.own_memory.reset(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    program.connect(options.address);
+    if (proven) {
+      program.send_open();
+    } else {
+      channel::Message message = message_of(channel::Request::kOpen);
+      message.body.open = {};
+      program.send(message, {program.memory_file.get(), program.wake.get(), program.events_write.get(),
+                             program.own_memory.get()});
+    }
+    const ClientId client = take_one().client;
+    programs->opened(client, 0, {});
+    LiveMemory memory(*programs, {.process_vm = false});
+    std::uint8_t found[64] = {};
+    EXPECT_EQ(memory.write(client, address(target), pattern(64, 0x77)), proven) << "to its own memory, or nowhere";
+    ASSERT_EQ(pread(look.get(), found, 64, static_cast<off_t>(address(target))), 64);
+    EXPECT_EQ(found[2], 3);
+    EXPECT_EQ(memory.read(client, address(target), found), proven);
+  }
+}
+
+// As in a container: its /proc is not the simulator's.
+TEST_F(LiveIdentityTest, OfAProgramWithAProcOfItsOwnTheMemoryIsReached) {  // live_client.h R5
+  if (geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  static std::uint8_t target[64] = {1, 2, 3};
+  ChildProgram child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("proc", "/proc", "proc", 0, nullptr) != 0) {
+      return 2;
+    }
+    LiveProgram program;
+    program.make();
+    program.connect(options.address);
+    program.send_open();
+    return pause();
+  });
+  const ClientId client = wait_for_one().client;
+  programs->opened(client, 0, {});
+  LiveMemory memory(*programs, {.process_vm = false});
+  std::uint8_t found[64] = {};
+  EXPECT_TRUE(memory.read(client, address(target), found));
+  EXPECT_EQ(found[2], 3);
+  EXPECT_TRUE(memory.write(client, address(target), pattern(64)));
+}
+
+// The simulator is in a PID namespace in which its program has no number.
+TEST_F(LiveIdentityTest, OfAProgramOfAnotherPidNamespaceOnlyTheMappingIsAccessed) {  // live_client.h R5
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a PID namespace";
+  programs.reset();
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+  ChildProgram namespace_of_simulator([&] {
+    if (unshare(CLONE_NEWPID) != 0) return 2;
+    ChildProgram simulator([&] {
+      start();
+      (void)!write(ready[1], "r", 1);
+      const ProgramEvent event = wait_for_one();
+      programs->opened(event.client, 0, {});
+      LiveMemory memory(*programs);
+      std::uint8_t found[64] = {};
+      const std::uint64_t mapped = ProgramMemory::kShared | channel::kHeapOffset;
+      const bool reached =
+          memory.read(event.client, address(found), found) || memory.write(event.client, address(found), pattern(64));
+      return event.pid != 0 ? 3 : reached ? 4 : !memory.read(event.client, mapped, found) ? 5 : 0;
+    });
+    return WEXITSTATUS(simulator.status());
+  });
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  program.send_open();
+  EXPECT_EQ(WEXITSTATUS(namespace_of_simulator.status()), 0);
+  for (const int end : ready) close(end);
+}
+
+}  // namespace
+}  // namespace rxnic::live_identity_test
