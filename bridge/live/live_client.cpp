@@ -83,6 +83,7 @@ bool EventPipe::flush() {
       return true;
     }
     backlog_.erase(backlog_.begin(), backlog_.begin() + count);
+    written_ += static_cast<std::size_t>(count);
   }
   return true;
 }
@@ -90,12 +91,15 @@ bool EventPipe::flush() {
 void EventPipe::discard(channel::Request frees, std::uint32_t number) {  // (R3)
   using channel::EventRecord;
   const auto goes = [&](const EventRecord& e) { return e.number == number && channel::freed_by(e.kind) == frees; };
+  const std::size_t most = backlog_.size();
   std::erase_if(backlog_, goes);
   int bytes = 0;
   if (ioctl(end_.get(), FIONREAD, &bytes) != 0) return;
   const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(EventRecord);
-  // More: the program has made the pipe larger, and its order would suffer.
-  if (count == 0 || count > EventBudget::kOfClient) return;
+  // More than fit: the program has made the pipe larger, and its order would suffer. More than were written: it has
+  // written some itself.
+  if (count == 0 || count > EventBudget::kOfClient || count > written_) return;
+  written_ = 0;
   std::vector<EventRecord> read_back(count);
   {
     const std::string link = "/proc/self/fd/" + std::to_string(end_.get());
@@ -106,7 +110,8 @@ void EventPipe::discard(channel::Request frees, std::uint32_t number) {  // (R3)
   }
   std::erase_if(read_back, goes);
   backlog_.insert(backlog_.begin(), read_back.begin(), read_back.end());
-  flush();
+  // The room that there was for them is gone only when the program has written meanwhile.
+  if (!flush() && backlog_.size() > most) backlog_.resize(most);
 }
 
 int LiveClient::open(channel::Received& request, std::string& why) {
@@ -201,6 +206,7 @@ bool LiveClient::notify(std::uint32_t channel, const channel::EventRecord& event
   const bool may_wait =
       waiting_ < EventBudget::kOfClient && (waiting_ < EventBudget::kShare || budget_.waiting < EventBudget::kMost);
   const std::size_t before = pipe->waiting();
+  told_.insert({{channel::freed_by(event.kind), event.number}, channel});
   const bool kept = pipe->write(event, may_wait);
   count(channel, *pipe, before);
   return kept;
@@ -219,13 +225,16 @@ bool LiveClient::flush() {
 }
 
 void LiveClient::discard(channel::Request frees, std::uint32_t number) {
-  const auto of_pipe = [&](std::uint32_t channel, EventPipe& pipe) {
-    const std::size_t before = pipe.waiting();
-    pipe.discard(frees, number);
-    count(channel, pipe, before);
-  };
-  of_pipe(0, events_);
-  for (auto& [channel, pipe] : channels_) of_pipe(channel, pipe);
+  const std::pair object{frees, number};
+  for (auto told = told_.lower_bound({object, 0}); told != told_.end() && told->first == object;) {
+    const std::uint32_t channel = told->second;
+    told = told_.erase(told);
+    EventPipe* const pipe = pipe_of(channel);
+    if (pipe == nullptr) continue;
+    const std::size_t before = pipe->waiting();
+    pipe->discard(frees, number);
+    count(channel, *pipe, before);
+  }
 }
 
 }  // namespace rxnic

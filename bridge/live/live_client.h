@@ -7,10 +7,12 @@
 //       descriptors.
 //   R3  Events of a pipe stay in order. Events that do not fit wait: EventBudget::kOfClient of a client at most, and of
 //       all clients together kMost, beyond which nobody has more than kShare. Further ones are lost and counted. Events
-//       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns. The events of
-//       an object that the program frees leave the pipe, and a pipe without others cannot be read then. The others keep
-//       their order. The simulator takes the events out, as it is the only one that writes. So nothing comes in
-//       between, and the program's descriptor stays what it is (in an epoll set, for example).
+//       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns.
+//       The events of an object that the program frees leave the pipe, and a pipe without others cannot be read then.
+//       The others keep their order. The simulator takes the events out, as it is the only one that writes. So nothing
+//       comes in between, and the program's descriptor stays what it is (in an epoll set, for example). Only pipes that
+//       have got events of the object are looked at, and no more is taken out than was written. When the program
+//       writes to its pipe, too, it loses events: no more wait afterwards than before.
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
 //   R5  Its memory is that of the process that has connected, which is the one that access_watch.h kills. The
 //       descriptor that it passes has to be of the /proc/PID/mem of that process, in the simulator's /proc. When it is
@@ -25,8 +27,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/channel/socket.h"
@@ -50,13 +54,14 @@ class EventPipe {
   bool write(const channel::EventRecord& event, bool may_wait);
   // Writes the events that wait. False: some still wait.
   bool flush();
-  // Takes out the events of the object that such a request frees.
+  // Takes out the events of the object that such a request frees. No more wait afterwards than before.
   void discard(channel::Request frees, std::uint32_t number);
   std::size_t waiting() const { return backlog_.size(); }
 
  private:
   channel::Descriptor end_;
   std::deque<channel::EventRecord> backlog_;
+  std::size_t written_ = 0;  // at least as many as are in the pipe
 };
 
 using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
@@ -113,6 +118,7 @@ class LiveClient {
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
   bool flush();
+  std::size_t waiting() const { return waiting_; }  // events
   // Discards the events of an object that is freed.
   void discard(channel::Request frees, std::uint32_t number);
 
@@ -137,6 +143,8 @@ class LiveClient {
   EventBudget& budget_;
   std::size_t waiting_ = 0;         // events, in all its pipes
   std::deque<std::uint32_t> full_;  // channels in which some wait
+  // Objects, by what frees them, with the channels that have got events of them.
+  std::set<std::pair<std::pair<channel::Request, std::uint32_t>, std::uint32_t>> told_;
 };
 
 }  // namespace rxnic
