@@ -114,6 +114,7 @@ class LiveClient {
   // The caller keeps `descriptor`. 0 or a positive errno.
   int add_channel(int descriptor, std::uint32_t& number);
   void remove_channel(std::uint32_t number);
+  std::size_t channels() const { return channels_.size(); }
   // False: the event is lost.
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.

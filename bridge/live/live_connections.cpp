@@ -131,8 +131,12 @@ void LivePrograms::handle(Connection& connection, Received& received) {
   connection.request = message;
   if (message.type == Request::kCreateChannel) {
     std::uint32_t number = 0;
-    const int status =
-        received.descriptor_count != 1 ? EINVAL : connection.client->add_channel(received.descriptors[0].get(), number);
+    int status = EINVAL;
+    if (received.descriptor_count == 1) {
+      status = has_room_for_channel(*connection.client)
+                   ? connection.client->add_channel(received.descriptors[0].get(), number)
+                   : EMFILE;
+    }
     if (status != 0) return answer(connection, message, status);
     connection.request.body.handle = {number};
   }
@@ -161,6 +165,16 @@ const LivePrograms::Connection* LivePrograms::whose(const channel::Received& req
   };
   const auto it = cookie == 0 ? connections_.end() : std::find_if(connections_.begin(), connections_.end(), is_it);
   return it == connections_.end() ? nullptr : &it->second;
+}
+
+// R17.
+bool LivePrograms::has_room_for_channel(const LiveClient& client) const {
+  std::size_t all = 0, of_program = 0;
+  for (const LiveClient* one : active_) {
+    all += one->channels();
+    if (one->pid() == client.pid()) of_program += one->channels();
+  }
+  return all < most_channels_ && (all < most_channels_ / 2 || of_program < kChannelShare);
 }
 
 void LivePrograms::handle_open(Connection& connection, Received& received) {

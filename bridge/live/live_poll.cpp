@@ -26,7 +26,6 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused with a reply
 constexpr int kConnectionsAtOnce = 64;
 constexpr int kPeerPidfd = 77;                   // SO_PEERPIDFD, which older headers do not have
 constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again

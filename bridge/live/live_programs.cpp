@@ -25,6 +25,19 @@ namespace {
 // Lines at once and a second: on the terminal, and in the log of programs that come and go.
 constexpr double kLogBurst = 50, kLogPerSecond = 5, kNoteBurst = 2000, kNotesPerSecond = 100;
 
+constexpr std::uint64_t kDescriptorsOfConnection = 2, kDescriptorsOfClient = 6;
+constexpr std::uint64_t kOtherDescriptors = 64;  // the program's own files, and those that are on their way
+
+// R17.
+std::uint64_t most_channels(const LiveOptions& o) {
+  rlimit files{};
+  std::uint64_t all = o.descriptors;
+  if (all == 0) all = getrlimit(RLIMIT_NOFILE, &files) == 0 ? std::uint64_t{files.rlim_cur} : 0;
+  const std::uint64_t needed = kOtherDescriptors + LivePrograms::kMoreConnections * kDescriptorsOfConnection +
+                               o.most_clients * kDescriptorsOfClient;
+  return std::max(all / 4, all - std::min(all, needed));
+}
+
 // Programs that spin on their memory share the CPUs with this thread. With a time slice shorter than theirs the thread
 // runs as soon as it is woken (Linux 6.12 and later; no effect elsewhere). Processes that this one starts do not
 // inherit the slice.
@@ -47,6 +60,7 @@ LivePrograms::LivePrograms(LiveOptions options)
     : options_(std::move(options)),
       log_(kLogBurst, kLogPerSecond, [this](const std::string& line) { options_.log(line); }),
       notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }) {
+  most_channels_ = most_channels(options_);
   if (!options_.log) {
     options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
   }

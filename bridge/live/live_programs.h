@@ -39,6 +39,9 @@
 //   R16 A client that rings without a pause takes no other one's time: beyond DoorbellBudget::kMost doorbells at once
 //       it has kOfLook in each look. The rest is taken in later looks, sends and arms only when everything that goes
 //       before them has been taken (R4). A client that is held back is seen late, by others too, and holds nobody back.
+//   R17 Completion channels take the descriptors that clients and connections do not need, or a quarter of all where
+//       that would be less. A further one is EMFILE. When half of them are taken no program gets more than
+//       kChannelShare, however many NICs it has opened. So others can attach, and have some channels, too.
 #pragma once
 
 #include <signal.h>
@@ -73,7 +76,8 @@ struct LiveOptions {
   std::uint32_t looks_per_poll = 64;                 // R6
   std::uint32_t looks_per_wake = 16;                 // R10
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
-  std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
+  std::uint32_t most_clients = 200;                  // at once; each takes six descriptors and one per channel
+  std::uint64_t descriptors = 0;                     // that the process may have (R17); 0: as RLIMIT_NOFILE says
   std::uint32_t hello_ms = 10'000;                   // R2
   std::uint32_t stop_ms = 1000;                      // R8
   std::uint32_t tick_ms = 100;                       // shortest time between calls of on_tick, busy or idle
@@ -103,6 +107,8 @@ struct LiveCounters {
 
 class LivePrograms final : public Programs {
  public:
+  static constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused (R2)
+  static constexpr std::size_t kChannelShare = 8;        // R17
   explicit LivePrograms(LiveOptions options);
   LivePrograms(const LivePrograms&) = delete;
   ~LivePrograms() override;
@@ -198,6 +204,7 @@ class LivePrograms final : public Programs {
   void end_all(bool notify_model);
   Connection* connection_of(ClientId client);
   const Connection* whose(const channel::Received& request) const;
+  bool has_room_for_channel(const LiveClient& client) const;
   static std::string name_of(const Connection& connection);
   // Whose descriptors they are: of one program, however many connections it has.
   static std::uint64_t owner_of(const channel::Peer& peer) { return static_cast<std::uint32_t>(peer.pid); }
@@ -209,7 +216,8 @@ class LivePrograms final : public Programs {
   LineLimiter notes_;
   channel::Doorkeeper doorkeeper_;
   channel::Acceptor acceptor_;
-  EventBudget waiting_events_;  // of all clients
+  EventBudget waiting_events_;       // of all clients
+  std::uint64_t most_channels_ = 0;  // of all clients (R17)
   channel::Listener listener_;
   channel::Descriptor epoll_, stop_event_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // by serial

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import stat
@@ -56,6 +57,11 @@ def status(bench):
     bench.expect("sh was killed by signal 9 (Killed); what else" in killed.stderr, f"says nothing: {killed.stderr}")
     absent = run(bench, "/nonexistent/program")
     bench.expect(absent.returncode != 0 and "/nonexistent/program" in absent.stderr, f"no program: {absent.stderr}")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (500, before[1]))
+    limits = run(bench, "sh", "-c", "ulimit -Sn; grep 'Max open files' /proc/$PPID/limits").stdout.split()
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    bench.expect(limits[0] == "500" and limits[4] == limits[5], f"open files, of the program and of rxnic: {limits}")
     live.need("ibv_devices")
     listed = run(bench, *env(bench), "ibv_devices")
     bench.expect("rxnic0" in listed.stdout and "rxnic1" in listed.stdout, listed.stdout)

@@ -58,7 +58,7 @@ std::optional<SignalDescriptor::Signal> SignalDescriptor::take() {
 }
 
 ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environment& environment,
-                           const SignalDescriptor& signals) {
+                           const SignalDescriptor& signals, const DescriptorLimit* limit) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("pipe2: ") + std::strerror(errno));
   channel::Descriptor why(ends[0]);  // the child writes errno here when it cannot become the program
@@ -68,6 +68,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environme
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (pid_ == 0) {
     signals.release();
+    if (limit != nullptr) limit->restore();
     ::signal(SIGPIPE, SIG_DFL);  // ignored while there is a LivePrograms
     ::signal(SIGXFSZ, SIG_DFL);  // ignored by the program (standard_streams.h R3)
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);

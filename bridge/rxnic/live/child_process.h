@@ -2,7 +2,8 @@
 // The program of `rxnic run`, and the signals that concern it.
 //
 //   R1  Signals arrive through a descriptor, never as an interruption: SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked
-//       while a SignalDescriptor lives. The child gets the mask that there was before.
+//       while a SignalDescriptor lives. The child gets the mask that there was before, and the limit of
+//       open files (descriptor_limit.h).
 //   R2  Processes that the child leaves behind become children of this process (process_tree.h R1).
 //   R3  Exit status as a shell gives it: the program's own, 128 + signal when a signal ended it.
 #pragma once
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "bridge/channel/socket.h"
+#include "bridge/live/descriptor_limit.h"
 
 namespace rxnic {
 
@@ -45,7 +47,8 @@ class ChildProcess {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
   // Starts argv[0], searched in PATH, with `environment` set. start_error() is the reason when it cannot be started.
-  ChildProcess(const std::vector<std::string>& argv, const Environment& environment, const SignalDescriptor& signals);
+  ChildProcess(const std::vector<std::string>& argv, const Environment& environment, const SignalDescriptor& signals,
+               const DescriptorLimit* limit = nullptr);
   ~ChildProcess() {
     if (!ended_) kill_all();
   }

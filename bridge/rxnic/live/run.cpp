@@ -130,6 +130,7 @@ int run_verbs_program(const RunOptions& o) {
   if (o.own_network) enter_own_network(o.nics, o.addresses);  // (R8)
 
   // (1) listen, (2) set the fabric up, (3) start the program
+  const DescriptorLimit limit;
   SignalDescriptor signals;
   std::unique_ptr<Keeper> keeper;
   LiveSource source(o, params, address,
@@ -145,7 +146,7 @@ int run_verbs_program(const RunOptions& o) {
   }
   LiveSession session(o, params, source, files);
   LostPreload lost(files, kPreloadedLibrary);
-  ChildProcess child(o.command, variables, signals);
+  ChildProcess child(o.command, variables, signals, &limit);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
     return child.start_error() == ENOENT ? kNotFound : kNotExecutable;

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "bridge/live/descriptor_limit.h"
 #include "bridge/rxnic/live/child_process.h"
 #include "bridge/rxnic/live/cm_agent.h"
 #include "bridge/rxnic/live/device_files.h"
@@ -37,6 +38,7 @@ int serve(const ServeOptions& o) {
   const Params params = load_config(o.config, o.overrides);
   const std::string folder = library_folder();
   make_folder("--out", o.out);
+  const DescriptorLimit limit;
   SignalDescriptor signals;
   LiveSession* session = nullptr;
   LivePrograms* programs = nullptr;
