@@ -104,10 +104,11 @@ std::size_t LiveMemory::read_at_once(std::span<const Read> reads) {
     here[n + 1] = {reads[n].to.data(), reads[n].to.size()};
     there[n + 1] = {reinterpret_cast<void*>(reads[n].address), reads[n].to.size()};
   }
-  watch_.begin(client->process());
+  const Access access{client->pid(), client->process(), client->maps(), std::span(there).first(reads.size() + 1)};
+  watch_.begin(access);
   const ssize_t moved =
       process_vm_readv(client->pid(), here.data(), reads.size() + 1, there.data(), reads.size() + 1, 0);
-  if (watch_.end()) report_killed(*client);
+  report_cost(*client, watch_.end());
   if (moved < static_cast<ssize_t>(found.size()) || found != client->identity()) {
     way(*client).process_vm = false;
     for (const Read& read : reads) std::fill(read.to.begin(), read.to.end(), std::uint8_t{0});  // another's
@@ -141,16 +142,22 @@ LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
 // R5.
 bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                       bool write) {
-  watch_.begin(client.process());
+  const iovec range{reinterpret_cast<void*>(address), bytes};
+  const Access access{client.pid(), client.process(), client.maps(), {&range, 1}};
+  watch_.begin(access);
   const bool done = move_unwatched(client, address, local, bytes, write);
-  if (watch_.end()) report_killed(client);
+  report_cost(client, watch_.end());
   return done;
 }
 
-void LiveMemory::report_killed(const LiveClient& client) const {
+void LiveMemory::report_cost(const LiveClient& client, const AccessWatch::Cost& cost) const {
+  if (!cost.killed) return;
   programs_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
                 "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
                 "FUSE) cannot be registered");
+  if (cost.aborted.empty()) return;
+  programs_.say("aborted the file system in user space (FUSE connection " + cost.aborted +
+                ") of which the page of process " + std::to_string(client.pid()) + " was: it did not answer");
 }
 
 // `local` is only read when `write`.

@@ -14,13 +14,14 @@
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping. The
 //       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
 //       has posted.
-//   R5  An access to a page that the program itself has to supply (FUSE; userfaultfd by R6) waits for the program. The
-//       wait is not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for
-//       userfaultfd: the access fails.
-//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them.
-//       A read alone takes three times as long as its share. The call finds the process by its number. So the bytes of
-//       the same call include those by which the library has made this memory known (channel::Open). When these bytes
-//       differ nothing of the call is used. Reads that the call did not carry out are tried again one by one.
+//   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6), but
+//       not long: the program is killed. A file system in user space that another process serves is aborted, where that
+//       can be done (access_watch.h R5). By the descriptor the kernel does not wait for userfaultfd: the access
+//       fails.
+//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them:
+//       alone it takes three times as long as its share. It finds the process by its number. So the bytes of the same
+//       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
+//       it is used. Reads that it did not carry out are tried again one by one.
 //   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB
 //       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
 //       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings.
@@ -78,7 +79,7 @@ class LiveMemory final : public ProgramMemory {
   };
   Way& way(const LiveClient& client);
   std::size_t read_at_once(std::span<const Read> reads);
-  void report_killed(const LiveClient& client) const;
+  void report_cost(const LiveClient& client, const AccessWatch::Cost& cost) const;
   bool move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes, bool write);
   bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
   bool move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,

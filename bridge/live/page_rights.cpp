@@ -27,19 +27,44 @@ static_assert(sizeof(MapQuery) == 104);
 constexpr std::uint64_t kReadable = 1, kWritable = 2;
 const unsigned long kQuery = _IOWR('f', 17, MapQuery);
 
-// A line of /proc/PID/maps: "begin-end perms ..." in hexadecimal.
-struct Range {
+// A line of /proc/PID/maps: "begin-end perms offset major:minor ..." in hexadecimal.
+struct Line {
   std::uint64_t begin = 0, end = 0;
+  std::uint32_t major = 0, minor = 0;
   bool readable = false, writable = false;
 };
-bool parse_range(const char* line, const char* line_end, Range& range) {
+bool parse_line(const char* line, const char* line_end, Line& range) {
   const auto begin = std::from_chars(line, line_end, range.begin, 16);
   if (begin.ec != std::errc{} || begin.ptr == line_end || *begin.ptr != '-') return false;
   const auto end = std::from_chars(begin.ptr + 1, line_end, range.end, 16);
   if (end.ec != std::errc{} || line_end - end.ptr < 5) return false;
   range.readable = end.ptr[1] == 'r';
   range.writable = end.ptr[2] == 'w';
+  const char* const device = std::find(std::min(end.ptr + 6, line_end), line_end, ' ');
+  const auto major = std::from_chars(std::min(device + 1, line_end), line_end, range.major, 16);
+  std::from_chars(std::min(major.ptr + 1, line_end), line_end, range.minor, 16);
   return true;
+}
+
+// Gives the ranges in ascending order until `take` returns false. False: there is none, the memory is gone.
+template <class Take>
+bool read_ranges(int maps, Take take) {
+  if (lseek(maps, 0, SEEK_SET) != 0) return true;
+  char buffer[16384];
+  std::size_t kept = 0;
+  for (bool any = false;; any = true) {
+    const ssize_t got = ::read(maps, buffer + kept, sizeof buffer - kept);
+    if (got <= 0) return any;
+    const char* line = buffer;
+    const char* const filled = buffer + kept + got;
+    for (const char* next; (next = std::find(line, filled, '\n')) != filled; line = next + 1) {
+      Line range;
+      if (!parse_line(line, next, range) || !take(range)) return true;
+    }
+    kept = static_cast<std::size_t>(filled - line);
+    if (kept == sizeof buffer) return true;  // no line is so long
+    std::memmove(buffer, line, kept);
+  }
 }
 
 }  // namespace
@@ -70,27 +95,32 @@ PageRights::Answer PageRights::query(int maps, std::uint64_t address, std::uint6
 }
 
 PageRights::Answer PageRights::read_text(int maps, std::uint64_t address, std::uint64_t end, bool write) {
-  // Ranges come in ascending order; `address` moves on as they cover it.
-  if (lseek(maps, 0, SEEK_SET) != 0) return Answer::kNo;
-  char buffer[16384];
-  std::size_t kept = 0;
-  for (bool any = false; address < end; any = true) {
-    const ssize_t got = ::read(maps, buffer + kept, sizeof buffer - kept);
-    if (got <= 0) return any ? Answer::kNo : Answer::kGone;
-    const char* line = buffer;
-    const char* const filled = buffer + kept + got;
-    for (const char* next; address < end && (next = std::find(line, filled, '\n')) != filled; line = next + 1) {
-      Range range;
-      if (!parse_range(line, next, range)) return Answer::kNo;
-      if (range.end <= address) continue;
-      if (range.begin > address || !(write ? range.writable : range.readable)) return Answer::kNo;
-      address = range.end;
-    }
-    kept = static_cast<std::size_t>(filled - line);
-    if (kept == sizeof buffer) return Answer::kNo;  // no line is so long
-    std::memmove(buffer, line, kept);
+  if (address >= end) return Answer::kYes;
+  const bool any = read_ranges(maps, [&](const Line& range) {
+    if (range.end <= address) return true;
+    if (range.begin > address || !(write ? range.writable : range.readable)) return false;
+    address = range.end;  // moves on as ranges cover it
+    return address < end;
+  });
+  return address >= end ? Answer::kYes : any ? Answer::kNo : Answer::kGone;
+}
+
+PageRights::Range PageRights::range_at(int maps, std::uint64_t address) {
+  MapQuery q;
+  q.query_addr = address;
+  int failed = 0;
+  do failed = ioctl(maps, kQuery, &q) == 0 ? 0 : errno;
+  while (failed == EINTR);
+  Range found;
+  if (failed == 0) {
+    found = {q.end, q.device_major, q.device_minor};
+  } else if (failed == ENOTTY) {
+    read_ranges(maps, [&](const Line& range) {
+      if (range.begin <= address && address < range.end) found = {range.end, range.major, range.minor};
+      return range.end <= address;
+    });
   }
-  return Answer::kYes;
+  return found;
 }
 
 }  // namespace rxnic

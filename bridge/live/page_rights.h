@@ -21,6 +21,13 @@ class PageRights {
   // Not known before the first ask().
   bool queries() const { return queries_; }
 
+  // The range that holds an address: where it ends (0: there is none), and the device of its file (0: no file).
+  struct Range {
+    std::uint64_t end = 0;
+    std::uint32_t major = 0, minor = 0;
+  };
+  static Range range_at(int maps, std::uint64_t address);
+
  private:
   Answer query(int maps, std::uint64_t address, std::uint64_t end, bool write);
   static Answer read_text(int maps, std::uint64_t address, std::uint64_t end, bool write);

@@ -15,6 +15,8 @@
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
 //   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails;
 //                     exit 77 where it may not
+//   maps FILE         sends from a page that is mapped from FILE, of a file system that never answers READ: it is
+//                     killed
 //   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
 //   mappings [COUNT]  asks COUNT times (default 300) for a NIC with a mapping of 1 TiB
 //   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to. The image has the
@@ -218,6 +220,25 @@ void userfault() {
   std::printf("%s\n", ibv_wc_status_str(take(cq.get()).status));
 }
 
+void send_from_file(const char* path) {
+  constexpr std::size_t kPage = 4096;
+  const channel::Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
+  require(static_cast<bool>(file), path);
+  const World world(0);
+  const Owned<ibv_cq> cq = world.cq(16);
+  void* const page = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, file.get(), 0);
+  require(page != MAP_FAILED, "mmap");
+  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), page, kPage, 0), "ibv_reg_mr");
+  const Owned<ibv_qp> a = make_qp(world, cq.get(), cq.get()), b = make_qp(world, cq.get(), cq.get());
+  connect_both(a.get(), world, b.get(), world);
+  std::array<ibv_sge, 1> list{ibv_sge{reinterpret_cast<std::uint64_t>(page), 1024, region->lkey}};
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+  std::printf("sends\n");
+  std::fflush(stdout);
+  post(a.get(), wr);
+  std::printf("%s\n", ibv_wc_status_str(take(cq.get()).status));
+}
+
 void silent(std::uint32_t count) {
   std::vector<std::unique_ptr<RawClient>> clients;
   for (std::uint32_t n = 0; n < count; ++n) clients.push_back(std::make_unique<RawClient>());
@@ -379,6 +400,7 @@ int main(int argc, char** argv) {
       {"passes", [&] { pass_descriptors(argc > 2 ? argv[2] : ""); }},
       {"semaphore", semaphore},
       {"userfault", userfault},
+      {"maps", [&] { send_from_file(argc > 2 ? argv[2] : ""); }},
       {"silent", [&] { silent(number(300)); }},
       {"mappings", [&] { mappings(number(300)); }},
       {"executes", [&] { executes(number(20)); }},

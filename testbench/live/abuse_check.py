@@ -319,6 +319,26 @@ def userfault(bench):
     attacker.kill()
 
 
+def pages(bench):
+    """Pages of a file system that another process serves and that never answers: it is aborted, the others go on."""
+    try:
+        fuse_file.mount_control()
+        file = fuse_file.EndlessFile(unanswered=(fuse_file.READ,))
+    except fuse_file.NotPermitted as why:
+        raise e2e.Skip(str(why)) from why
+    with file, live.Fabric(bench, 2, record=False) as fabric:
+        innocent = start(bench, fabric, "pings")
+        attacker = start(bench, fabric, "maps", file.path)
+        said(bench, attacker, "sends")
+        begin = time.monotonic()
+        bench.expect_equal(attacker.wait(20), -signal.SIGKILL, attacker.story())
+        live.wait_until(lambda: "aborted the file system" in fabric.simulator.text(), "the simulator saying so", 20)
+        print(f"over after {time.monotonic() - begin:.1f} s")
+        bench.expect_equal(innocent.wait(60), 0, innocent.story())
+        print(innocent.text().strip())
+        next_program(bench, fabric)
+
+
 def silent(bench):
     """Connections that say nothing: the next program is told why it is refused, and is taken after a while."""
     with live.Fabric(bench, 2, record=False) as fabric:
@@ -380,8 +400,8 @@ def huge(bench):
 
 
 CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "fuse": fuse, "manager": manager,
-          "userfault": userfault, "silent": silent, "mappings": mappings, "executes": executes, "huge": huge,
-          "lines": lines}
+          "userfault": userfault, "pages": pages, "silent": silent, "mappings": mappings, "executes": executes,
+          "huge": huge, "lines": lines}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

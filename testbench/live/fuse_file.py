@@ -16,10 +16,12 @@ import struct
 import subprocess
 import sys
 
-LOOKUP, GETATTR, OPEN, STATFS, RELEASE, FLUSH, INIT = 1, 3, 14, 17, 18, 25, 26
+LOOKUP, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT = 1, 3, 14, 15, 17, 18, 25, 26
 WITHOUT_ANSWER = {"FORGET": 2, "INTERRUPT": 36, "BATCH_FORGET": 42}
 ENOENT, ENOSYS = 2, 38
 ROOT, FILE = 1, 2  # nodes
+BYTES = 1 << 16  # of the file
+CONTROL = b"/sys/fs/fuse/connections"
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
@@ -54,9 +56,18 @@ class EndlessFile:
         self.release()
 
 
+def mount_control():
+    """fusectl, by which whoever has mounted a FUSE can abort it; in a mount namespace of this process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if (libc.unshare(CLONE_NEWNS) != 0 or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) != 0 or
+            libc.mount(b"none", CONTROL, b"fusectl", 0, None) != 0):
+        raise NotPermitted(f"fusectl cannot be mounted: {os.strerror(ctypes.get_errno())}")
+
+
 def attributes(node):
     mode = 0o040755 if node == ROOT else 0o100666
-    return struct.pack("=6Q10I", node, 0, 0, 0, 0, 0, 0, 0, 0, mode, 1, os.getuid(), os.getgid(), 0, 4096, 0)
+    size = 0 if node == ROOT else BYTES
+    return struct.pack("=6Q10I", node, size, 0, 0, 0, 0, 0, 0, 0, mode, 1, os.getuid(), os.getgid(), 0, 4096, 0)
 
 
 def answer_to(opcode, node, body, name):
