@@ -57,8 +57,10 @@ ManagementQp::ManagementQp(ibv_device* device) : memory_(2 * kBuffers * kStride)
   to_ready();
 }
 
+void ManagementQp::DestroyAh::operator()(ibv_ah* ah) const { verbs::destroy_ah(ah); }
+
 ManagementQp::~ManagementQp() {
-  for (const auto& [key, ah] : paths_) verbs::destroy_ah(ah);
+  paths_.clear();
   if (qp_ != nullptr) verbs::destroy_qp(qp_);
   if (region_ != nullptr) verbs::dereg_mr(region_);
   if (cq_ != nullptr) verbs::destroy_cq(cq_);
@@ -141,21 +143,23 @@ bool ManagementQp::take_event() {
   return event.event_type != IBV_EVENT_DEVICE_FATAL;
 }
 
+// A WQE that waits has the address itself: its handle may go.
 ibv_ah* ManagementQp::path(std::uint8_t gid_index, const GidBytes& to) {
-  ibv_ah*& ah = paths_[{gid_index, to}];
-  if (ah != nullptr) return ah;
+  if (const auto* const known = paths_.use({gid_index, to})) return known->get();
   ibv_ah_attr a{};
   std::copy(to.begin(), to.end(), a.grh.dgid.raw);
   a.grh.sgid_index = gid_index;
   a.grh.hop_limit = kHopLimit;
   a.is_global = 1;
   a.port_num = kPort;
-  return ah = verbs::create_ah(pd_, &a);
+  ibv_ah* const ah = verbs::create_ah(pd_, &a);
+  if (ah != nullptr) paths_.keep({gid_index, to}, std::unique_ptr<ibv_ah, DestroyAh>(ah));
+  return ah;
 }
 
 void ManagementQp::send(std::uint8_t gid_index, const GidBytes& to, const Mad& mad) {
   if (free_.empty()) {
-    waiting_.push_back({gid_index, to, mad});
+    if (waiting_.size() < kMostWaiting) waiting_.push_back({gid_index, to, mad});  // (R2)
   } else {
     post_send({gid_index, to, mad});
   }

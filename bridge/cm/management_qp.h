@@ -3,7 +3,9 @@
 //
 //   R1  A MAD is one datagram of 256 bytes to QP 1 of its destination, with the Q_Key of management. MADs that come
 //       with another length are dropped.
-//   R2  A MAD that finds no free buffer waits here.
+//   R2  A MAD that finds no free buffer waits here, kMostWaiting at most. One more is lost, as on the wire: who wants
+//       it answered sends it again (manager.h R3).
+//   R3  The paths to the last kMostPaths destinations are kept, whatever a program names.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,17 +13,20 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bridge/cm/manager.h"
+#include "bridge/cm/recent.h"
 
 namespace rxnic::cm {
 
 class ManagementQp {
  public:
+  static constexpr std::uint32_t kBuffers = 64;  // of each direction
+  static constexpr std::size_t kMostWaiting = 16384, kMostPaths = 256;
   using Receive = std::function<void(const GidBytes& from, std::span<const std::uint8_t> mad)>;
   // Opens the NIC and makes its QP 1; throws std::runtime_error.
   explicit ManagementQp(ibv_device* device);
@@ -35,11 +40,11 @@ class ManagementQp {
   // False: the NIC is gone.
   bool take_event();
   void send(std::uint8_t gid_index, const GidBytes& to, const Mad& mad);
+  std::size_t waiting() const { return waiting_.size(); }
   // Whether every MAD has left: until then the NIC reads the memory of this process.
   bool all_sent() const { return free_.size() == kBuffers && waiting_.empty(); }
 
  private:
-  static constexpr std::uint32_t kBuffers = 64;  // of each direction
   static constexpr std::size_t kGrhBytes = 40, kStride = 512;
   struct Waiting {
     std::uint8_t gid_index;
@@ -61,7 +66,10 @@ class ManagementQp {
   std::vector<std::uint8_t> memory_;  // buffers 0 to kBuffers - 1 for receives, then those for sends
   std::vector<std::uint32_t> free_;   // of those for sends
   std::deque<Waiting> waiting_;       // (R2)
-  std::map<std::pair<std::uint8_t, GidBytes>, ibv_ah*> paths_;
+  struct DestroyAh {
+    void operator()(ibv_ah* ah) const;
+  };
+  Recent<std::pair<std::uint8_t, GidBytes>, std::unique_ptr<ibv_ah, DestroyAh>> paths_{kMostPaths};  // (R3)
 };
 
 }  // namespace rxnic::cm

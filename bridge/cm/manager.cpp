@@ -312,6 +312,7 @@ int Manager::take_event(File file, std::size_t out, Output& reply) {
   Event event = std::move(events.front());
   events.pop_front();
   ++event.id->events_reported;
+  if (event.text.event == kAddressError) --event.id->errors;
   if (event.multicast != 0) ++event.id->groups.at(event.multicast).events_reported;
   if (event.accepted) {
     ++event.id->backlog;
@@ -335,6 +336,7 @@ rdma_ucm_event_resp Manager::event_of(const Id& id, std::uint32_t event, std::in
 // An ID that the program has not accepted yet has no events.
 void Manager::raise(Id& id, const rdma_ucm_event_resp& event, std::uint32_t multicast) {
   if (id.uid == 0 || id.number == 0) return;
+  if (event.event == kAddressError) ++id.errors;
   files_.at(id.file).events.push_back({&id, multicast, nullptr, event});
   surroundings_.notify(id.file);
 }

@@ -25,9 +25,12 @@
 //       SIDR_REQ 180 (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with
 //       less. A kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject
 //       it.
-//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. An ID or group more is ENOMEM.
-//       A request for an ID more is dropped, as a request beyond the backlog is. Connections, which outlive their IDs
-//       (R5), are bounded by kMostConnections in the same way.
+//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. One more is ENOMEM, and a
+//       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
+//       bounded by kMostConnections in the same way.
+//   R9  An ID resolves its address once and then its route once: EINVAL afterwards. An address that nobody has may be
+//       tried again, but of kMostErrors events of that which the program has not taken the next try is ENOMEM. So the
+//       events that wait are bounded by the IDs, whatever a program leaves unread.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -98,6 +101,7 @@ class Manager {
   static constexpr unsigned kRetries = 15;
   static constexpr Time kTimeWait{4096ll << 19};
   static constexpr long kMostOfFile = 16384, kMost = 65535;  // librdmacm knows no greater number of an ID
+  static constexpr std::uint32_t kMostErrors = 16;
   static constexpr std::size_t kMostConnections = 2 * std::size_t{kMost};
 
   Manager(std::vector<NicAddress> nics, Surroundings& surroundings, std::uint32_t seed);
@@ -151,7 +155,7 @@ class Manager {
     std::optional<Time> due;
     unsigned retries = 0;
   };
-  // Held by each ID and group of a file: use_count() - 1 of the owner's is their number. (R7)
+  // Held by each ID and group of a file: use_count() - 1 of the owner's is their number. (R8)
   struct Place {
     std::shared_ptr<int> of_file, of_all;
   };
@@ -190,6 +194,7 @@ class Manager {
     std::uint32_t backlog = 0;
     std::uint32_t first_psn = 0;
     std::uint32_t events_reported = 0;
+    std::uint32_t errors = 0;  // events ADDR_ERROR that wait (R9)
     Connection* connection = nullptr;
     std::map<std::uint32_t, Multicast> groups;
     Place place;
@@ -222,7 +227,7 @@ class Manager {
   int on_id(File file, std::uint32_t number, std::span<const std::uint8_t> in, std::size_t out, Time now,
             Output& reply);
   std::uint32_t take_number();
-  bool has_room(File file) const;  // for one more ID or group (R7)
+  bool has_room(File file) const;  // for one more ID or group (R8)
   Place place_in(File file) const { return {files_.at(file).ids, all_}; }
   void erase(const Id& id);
   std::optional<std::uint32_t> nic_of(const Endpoint& address) const;

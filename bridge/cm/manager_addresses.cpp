@@ -90,6 +90,7 @@ int Manager::bind(Id& id, Endpoint address) {
 
 int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, const Endpoint& destination) {
   if (id.addressed || id.listening) return EINVAL;
+  if (id.errors >= kMostErrors) return ENOMEM;  // (R9)
   if (!id.source.known && source && !source->is_any()) {
     if (const int error = bind(id, *source)) return error;
   }
@@ -119,7 +120,7 @@ int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, cons
 }
 
 int Manager::resolve_route(Id& id) {
-  if (!id.addressed) return EINVAL;
+  if (!id.addressed || id.routed) return EINVAL;  // (R9)
   id.routed = true;
   raise(id, kRouteResolved);
   return 0;

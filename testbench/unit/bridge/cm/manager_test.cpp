@@ -700,6 +700,31 @@ TEST_F(ManagerTest, AnIdCountsTheEventsThatWereTaken) {
   EXPECT_EQ(waiting.at(kClient), 0u);
 }
 
+TEST_F(ManagerTest, ARouteIsResolvedOnce) {  // R9
+  const Endpoint to = ipv4_endpoint(0xc6120002, kService);
+  const std::uint32_t id = routed(kClient, 20, to);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{id, 2000}), EINVAL);
+  EXPECT_EQ(resolve(kClient, id, to), EINVAL);
+  EXPECT_TRUE(quiet(kClient)) << "no further event";
+  const Pair p = connected();
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{p.server, 2000}), EINVAL);
+  EXPECT_TRUE(quiet(kServer)) << "an ID that came with a request has its route";
+}
+
+TEST_F(ManagerTest, FailuresThatAreNotTakenAreBounded) {  // R9
+  const Endpoint nobody = ipv4_endpoint(0xc61200ff), somebody = ipv4_endpoint(0xc6120002);
+  const std::uint32_t id = create(kClient, 20), other = create(kClient, 21);
+  for (std::uint32_t n = 0; n < Manager::kMostErrors; ++n) ASSERT_EQ(resolve(kClient, id, nobody), 0) << n;
+  EXPECT_EQ(resolve(kClient, id, nobody), ENOMEM);
+  EXPECT_EQ(notified[kClient], static_cast<int>(Manager::kMostErrors));
+  EXPECT_EQ(resolve(kClient, other, nobody), 0) << "another ID";
+  EXPECT_EQ(event(kClient).event, kAddressError);
+  EXPECT_EQ(resolve(kClient, id, nobody), 0) << "one was taken";
+  EXPECT_EQ(resolve(kClient, id, somebody), ENOMEM);
+  EXPECT_EQ(event(kClient).event, kAddressError);
+  EXPECT_EQ(resolve(kClient, id, somebody), 0);
+}
+
 TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
   const File third{3};
   manager.open(third, {});
