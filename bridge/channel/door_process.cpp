@@ -177,6 +177,7 @@ void reap(State& state) {
 
 void keep_door(int socket) {
   prctl(PR_SET_NAME, Doorkeeper::kName);
+  signal(SIGCHLD, SIG_DFL);  // of one that is ignored the kernel would take the ends away (R4)
   const char named = 1;
   (void)!send(socket, &named, sizeof named, MSG_NOSIGNAL);
   dup2(socket, kSocket);

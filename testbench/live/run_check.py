@@ -63,6 +63,15 @@ def status(bench):
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
     bench.expect(limits[0] == "500" and limits[4] == limits[5], f"open files, of the program and of rxnic: {limits}")
     live.need("ibv_devices")
+    for inherited in ("trap '' CHLD", "trap '' CHLD HUP INT TERM"):
+        done = bench.start("bash", "-c", f'{inherited}; exec "$@"', "bash", bench.options.rxnic, "run",
+                           "--quiet", "--nics", "1", "--out", bench.folder / "out", "--", "sh", "-c", "exit 7")
+        bench.expect_equal(done.returncode, 7, f"{inherited}: exit code: {done.stderr}")
+    for blocked, code in (("", 128 + signal.SIGHUP), ("signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP}); ", 7)):
+        done = bench.start(PYTHON, "-c", f"import os, signal, sys; {blocked}os.execv(sys.argv[1], sys.argv[1:])",
+                           bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
+                           "sh", "-c", "kill -HUP $$; exit 7")
+        bench.expect_equal(done.returncode, code, f"the program's mask of signals is the caller's: {done.stderr}")
     listed = run(bench, *env(bench), "ibv_devices")
     bench.expect("rxnic0" in listed.stdout and "rxnic1" in listed.stdout, listed.stdout)
     one = run(bench, *env(bench), "ibv_devices", arguments=("--nics", "3", "--nic", "2"))

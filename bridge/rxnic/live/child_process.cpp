@@ -35,7 +35,7 @@ int status_of(int wait_status) {
 
 SignalDescriptor::SignalDescriptor() {
   const sigset_t set = our_signals();
-  sigprocmask(SIG_BLOCK, &set, nullptr);
+  sigprocmask(SIG_BLOCK, &set, &before_);
   descriptor_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!descriptor_) throw std::runtime_error(std::string("signalfd: ") + std::strerror(errno));
 }
@@ -46,10 +46,7 @@ SignalDescriptor::~SignalDescriptor() {
   release();
 }
 
-void SignalDescriptor::release() const {
-  const sigset_t set = our_signals();
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
-}
+void SignalDescriptor::release() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 std::optional<SignalDescriptor::Signal> SignalDescriptor::take() {
   signalfd_siginfo info{};

@@ -2,12 +2,12 @@
 // The program of `rxnic run`, and the signals that concern it.
 //
 //   R1  Signals arrive through a descriptor, never as an interruption: SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked
-//       while a SignalDescriptor lives. The child gets the mask that there was before, and the limit of
-//       open files (descriptor_limit.h).
+//       while a SignalDescriptor lives. The child gets the mask that there was before, and SIGCHLD as SIG_DFL.
 //   R2  Processes that the child leaves behind become children of this process (process_tree.h R1).
 //   R3  Exit status as a shell gives it: the program's own, 128 + signal when a signal ended it.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -41,6 +41,7 @@ class SignalDescriptor {
 
  private:
   channel::Descriptor descriptor_;
+  sigset_t before_;
 };
 
 class ChildProcess {

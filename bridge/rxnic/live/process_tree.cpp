@@ -98,7 +98,10 @@ std::vector<Process> send_to_all(int signal) {
 
 }  // namespace
 
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt_orphans() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal(SIGCHLD, SIG_DFL);  // who ignores it has no status to wait for
+}
 
 std::vector<std::string> signal_descendants(int signal) {
   std::vector<std::string> names;

@@ -2,7 +2,8 @@
 // The processes below this one: its children, their children, and so on.
 //
 //   R1  After adopt_orphans() whoever loses its parent becomes a child of this process: nobody gets away by a parent
-//       that ends.
+//       that ends. The kernel keeps the status of each for this process, also where SIGCHLD was inherited as ignored
+//       (`trap '' CHLD`).
 //   R2  A signal never goes to a process that was not below this one, though numbers are used again.
 //   R3  Processes that run as another user cannot be signalled and are passed over. So are doorkeepers
 //       (bridge/channel/doorkeeper.h) of this program and of the agent of rdma_cm, which end by themselves. A

@@ -256,6 +256,28 @@ TEST_F(DoorkeeperTest, ItsDescriptorsAreAConnectionAndTwoThatLeadNowhere) {  // 
   EXPECT_EQ(std::filesystem::read_symlink(folder / "1"), std::filesystem::read_symlink(folder / "2"));
 }
 
+// Its owner's SIGCHLD may have been inherited as ignored.
+TEST(Doorkeeper, ItTakesNoticeOfEndsThoughItsOwnerIgnoresSigchld) {  // R4
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  {
+    Doorkeeper doorkeeper;
+    Connection from;
+    const Descriptor given = file();
+    std::array<std::uint8_t, 8> to{};
+    Packet packet;
+    Passed passed;
+    for (std::size_t n = 0; n < 3 * Doorkeeper::kMostOfOwner; ++n) {
+      ASSERT_TRUE(from.send({given.get()}));
+      int status = 0;
+      EXPECT_TRUE(until([&] {
+        return (status = doorkeeper.receive(1, from.ours.get(), to, kMaxDescriptors, packet, passed)) != EBUSY;
+      }));
+      ASSERT_EQ(status, 0) << n;
+    }
+  }
+  std::signal(SIGCHLD, before);
+}
+
 TEST(Doorkeeper, WithoutADescriptorForItItThrows) {  // R6
   // A sanitizer looks at the first object of a class through a pipe.
   const std::system_error first(0, std::generic_category(), "");
