@@ -78,6 +78,41 @@ def status(bench):
     bench.expect(re.findall(r"rxnic\d", one.stdout) == ["rxnic2"], one.stdout)
 
 
+# Processes that look like a doorkeeper of the run, or as if they had ended; argument: a file that says that they do.
+HIDES = r"""
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+libc.prctl(15, b"rxnic-door", 0, 0, 0)
+def begin():
+    with open(sys.argv[1] + ".new", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+    time.sleep(100)
+if sys.argv[2] == "hidden":
+    libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+    begin()
+threading.Thread(target=begin).start()
+libc.pthread_exit(None)
+"""
+
+
+def hidden(bench):
+    """A program that has the name of a doorkeeper is ended when it does not show what it runs, as to an ordinary user,
+    and when its first thread has ended."""
+    for kind in ("hidden", "headless"):
+        run_of_user = live.Run(bench, live.users()["user"])
+        named = run_of_user.folder / "pid"
+        script = f'{PYTHON} -c "$0" {named} {kind} & until [ -s {named} ]; do sleep 0.05; done; kill -9 $$'
+        program = run_of_user.start("sh", "-c", script, HIDES, arguments=["--nics", "1", "--grace", "0.3"])
+        bench.expect_equal(program.wait(), 128 + 9, f"{kind}: exit code: {program.story()}")
+        pid = named.read_text(encoding="ascii")
+        bench.expect(f"process {pid} (rxnic-door)" in program.text(), f"{kind}: {program.story()}")
+        if os.path.exists(f"/proc/{pid}"):
+            bench.expect(False, f"{kind}: process {pid} is left")
+            os.kill(int(pid), signal.SIGKILL)
+
 def leaves(bench):
     """A program that is killed leaves processes behind, and no NIC is open: they are ended, not before the grace."""
     for grace, script, sent in ((1, "", "sent SIGTERM"), (0.3, "trap '' TERM; ", "after SIGTERM, killed")):
@@ -380,9 +415,9 @@ def fatal(bench):
             fabric.open()
 
 
-CHECKS = {"status": status, "leaves": leaves, "ends": ends, "interrupt": interrupt, "users": users, "network": network,
-          "libfabric": libfabric, "preload": preload, "without_proc": without_proc, "refused": refused,
-          "lockstep": lockstep, "fatal": fatal}
+CHECKS = {"status": status, "leaves": leaves, "hidden": hidden, "ends": ends, "interrupt": interrupt, "users": users,
+          "network": network, "libfabric": libfabric, "preload": preload, "without_proc": without_proc,
+          "refused": refused, "lockstep": lockstep, "fatal": fatal}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "bridge/channel/doorkeeper.h"
 #include "bridge/channel/socket.h"
@@ -32,31 +34,42 @@ struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string name;
+  long threads = 0;
 };
 
-// Nothing: there is no such process, or it has ended and waits for its parent to take notice.
+// Nothing: there is no such process, or it has ended and waits for its parent to take notice. (R4)
 std::optional<Process> look_at(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;                // "pid (name) state parent ..."
+  std::string text;                // "pid (name) state parent ...", the number of threads in the 20th place
   std::getline(file, text, '\0');  // a process that ends meanwhile: a failed read, which a stream's buffer would throw
   const std::size_t name = text.find('('), after_name = text.rfind(") ");
   if (name == std::string::npos || after_name == std::string::npos || text.size() < after_name + 5) return std::nullopt;
-  const char state = text[after_name + 2];
-  if (state == 'Z' || state == 'X') return std::nullopt;
-  return Process{pid, std::atoi(text.c_str() + after_name + 4), text.substr(name + 1, after_name - name - 1)};
+  Process process{pid, 0, text.substr(name + 1, after_name - name - 1), 0};
+  std::istringstream rest(text.substr(after_name + 2));
+  char state = 0;
+  rest >> state >> process.parent;
+  std::string other;
+  for (int place = 5; place < 20; ++place) rest >> other;
+  rest >> process.threads;
+  const bool ended = state == 'Z' || state == 'X';
+  return ended && process.threads <= 1 ? std::nullopt : std::optional(process);
 }
 
-std::string program_of(const std::string& pid) {
-  std::error_code failed;  // the kernel has none of a process that has begun to end
-  return std::filesystem::read_symlink("/proc/" + pid + "/exe", failed);
+// "": it runs none any more. Nothing: it does not show it.
+std::optional<std::string> program_of(const std::string& pid) {
+  std::error_code failed;
+  std::string program = std::filesystem::read_symlink("/proc/" + pid + "/exe", failed);
+  if (!failed) return program;
+  const bool none = failed.value() == ENOENT || failed.value() == ESRCH;
+  return none ? std::optional<std::string>("") : std::nullopt;
 }
 
 // (R3) The name alone is anybody's.
 bool is_doorkeeper(const Process& process) {
-  static const std::string kOwn = program_of("self"), kAgent = CmAgent::program();
-  if (process.name != channel::Doorkeeper::kName) return false;
-  const std::string program = program_of(std::to_string(process.pid));
-  return program.empty() || program == kOwn || program == kAgent;
+  static const std::string kOwn = program_of("self").value_or(""), kAgent = CmAgent::program();
+  if (process.name != channel::Doorkeeper::kName || process.threads > 1) return false;
+  const std::optional<std::string> program = program_of(std::to_string(process.pid));
+  return program && (program->empty() || program == kOwn || program == kAgent);
 }
 
 // Parents before their children.
@@ -69,7 +82,7 @@ std::vector<Process> descendants() {
     auto process = look_at(std::atoi(name.c_str()));
     if (process && !is_doorkeeper(*process)) all.push_back(std::move(*process));
   }
-  std::vector<Process> below = {{getpid(), 0, {}}};
+  std::vector<Process> below = {{getpid(), 0, {}, 0}};
   for (std::size_t i = 0; i < below.size(); ++i) {
     std::copy_if(all.begin(), all.end(), std::back_inserter(below),
                  [parent = below[i].pid](const Process& p) { return p.parent == parent; });

@@ -7,10 +7,11 @@
 //   R2  A signal never goes to a process that was not below this one, though numbers are used again.
 //   R3  Processes that run as another user cannot be signalled and are passed over. So are doorkeepers
 //       (bridge/channel/doorkeeper.h) of this program and of the agent of rdma_cm, which end by themselves. A
-//       doorkeeper has the name of a doorkeeper, and runs one of these two programs. Or it runs no program any more,
-//       because the kernel is about to end it.
-//   R4  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep such a process for
-//       ever. An example is a process that closes a file of a file system in user space that does not answer.
+//       doorkeeper has the name of one and a single thread, and runs one of these two programs. One that runs no
+//       program any more is about to end. A process that does not show its program (PR_SET_DUMPABLE) is none.
+//   R4  A process whose first thread has ended lives as long as another thread of it does.
+//   R5  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep it for ever, such
+//       as a process that closes a file of a file system in user space that does not answer.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +35,7 @@ std::vector<std::string> signal_descendants(int signal);
 
 struct Killed {
   std::vector<std::string> names;     // of all
-  std::vector<std::string> not_gone;  // of those that have not ended (R4)
+  std::vector<std::string> not_gone;  // of those that have not ended (R5)
 };
 // Kills all of them and waits for their ends. on_end: a child of this process and its status, as of waitpid.
 Killed kill_descendants(const std::function<void(pid_t, int)>& on_end);
