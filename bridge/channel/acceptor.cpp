@@ -2,9 +2,11 @@
 #include "bridge/channel/acceptor.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace rxnic::channel {
 
@@ -16,19 +18,33 @@ Descriptor spare_descriptor() { return Descriptor{open("/dev/null", O_RDONLY | O
 
 Acceptor::Acceptor() : spare_(spare_descriptor()) {}
 
+// The spare one takes its place again when the caller has ended who was turned away: before anybody else is accepted.
 Acceptor::Outcome Acceptor::accept(int listener, Descriptor& socket, Peer& peer) {
-  socket = accept_from(listener);
-  if (socket) {
-    const bool known = peer_of(socket.get(), peer);
-    return known && peer.uid == geteuid() ? Outcome::kAccepted : Outcome::kOtherUser;
-  }
-  if (errno != EMFILE && errno != ENFILE) return Outcome::kNone;
   if (!spare_) spare_ = spare_descriptor();
-  if (!spare_) return Outcome::kNone;
-  spare_.reset();
-  const bool turned_away = static_cast<bool>(accept_from(listener));
-  spare_ = spare_descriptor();
-  return turned_away ? Outcome::kNoDescriptor : Outcome::kNone;
+  socket = accept_from(listener);
+  const bool full = !socket && (errno == EMFILE || errno == ENFILE) && spare_;
+  if (full) {
+    spare_.reset();
+    socket = accept_from(listener);
+  }
+  if (!socket) return Outcome::kNone;
+  const bool known = peer_of(socket.get(), peer);
+  if (full) return Outcome::kNoDescriptor;
+  return known && peer.uid == geteuid() ? Outcome::kAccepted : Outcome::kOtherUser;
+}
+
+void Acceptor::turn_all_away(int listener, Doorkeeper& doorkeeper) {
+  Descriptor socket;
+  Peer peer;
+  while (accept(listener, socket, peer) != Outcome::kNone) {
+    doorkeeper.end(static_cast<std::uint32_t>(peer.pid), std::move(socket));
+  }
+}
+
+void Acceptor::close(Listener& listener, Doorkeeper& doorkeeper) {
+  shutdown(listener.get(), SHUT_RDWR);  // who waits can still be accepted
+  turn_all_away(listener.get(), doorkeeper);
+  listener.close();
 }
 
 }  // namespace rxnic::channel

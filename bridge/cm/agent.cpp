@@ -68,7 +68,10 @@ Agent::Agent(channel::Descriptor listener) : listener_(std::move(listener)), pol
   idle_since_ = now();
 }
 
-Agent::~Agent() = default;
+// Its listener is the simulator's, too: who waits there waits for the next agent.
+Agent::~Agent() {
+  for (auto& [file, open] : files_) doorkeeper_.end(open.program, std::move(open.socket));
+}
 
 Time Agent::now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -138,12 +141,11 @@ void Agent::accept_all() {
     channel::Peer peer;
     const Outcome outcome = acceptor_.accept(listener_.get(), socket, peer);
     if (outcome == Outcome::kNone) return;
-    if (outcome == Outcome::kNoDescriptor) continue;
     const std::uint64_t program = static_cast<std::uint32_t>(peer.pid);
     const auto found = programs_.find(program);
     const bool has_room = found == programs_.end() || found->second < kMostOfProgram;
     const File file{last_file_ + 1};
-    if (outcome == Outcome::kOtherUser || !has_room ||
+    if (outcome != Outcome::kAccepted || !has_room ||
         !is_watched(socket.get(), tag(Source::kFile, static_cast<std::uint32_t>(file)))) {
       doorkeeper_.end(program, std::move(socket));
       continue;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -15,8 +14,23 @@
 #include <cstring>
 #include <exception>
 
+#include "bridge/channel/acceptor.h"
 #include "bridge/channel/protocol.h"
 #include "bridge/cm/agent.h"
+
+namespace {
+
+// Where no process can be had for it either, the end of this one closes who waits.
+void send_all_away(int listener) {
+  using namespace rxnic::channel;
+  try {
+    Doorkeeper doorkeeper;
+    Acceptor().turn_all_away(listener, doorkeeper);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int descriptor = -1;
@@ -40,7 +54,7 @@ int main(int argc, char** argv) {
     rxnic::cm::Agent(rxnic::channel::Descriptor(descriptor)).run();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "rxnic_cm_agent: %s\n", e.what());
-    for (int waiting = -1; (waiting = accept(listener, nullptr, nullptr)) >= 0;) close(waiting);
+    send_all_away(listener);
     return 1;
   }
   return 0;

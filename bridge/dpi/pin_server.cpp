@@ -196,7 +196,7 @@ PinModule* PinServer::wait() {
 }
 
 int PinServer::close() {
-  listener_.close();
+  acceptor_.close(listener_, doorkeeper_);
   silent_.clear();
   int untold = 0;
   for (const auto& module : modules_) {

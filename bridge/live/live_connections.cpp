@@ -326,7 +326,7 @@ void LivePrograms::forget(Connection& connection) {
 // R8.
 void LivePrograms::end_all(bool notify_model) {
   ended_ = true;
-  listener_.close();
+  acceptor_.close(listener_, doorkeeper_);
   for (LiveClient* client : active_) {
     client->notify(0, {channel::EventKind::kDeviceFatal, 0});
     client->mapping().header().simulator_sleeps.store(0, std::memory_order_seq_cst);

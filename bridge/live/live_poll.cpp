@@ -68,7 +68,7 @@ bool LivePrograms::open(std::string& error) {
     return true;
   }
   error = "cannot wait for programs at '" + options_.address + "': " + std::strerror(errno);
-  listener_.close();
+  acceptor_.close(listener_, doorkeeper_);
   return false;
 }
 
@@ -156,6 +156,7 @@ bool LivePrograms::accept_one() {
   if (outcome == Outcome::kNoDescriptor) {
     ++counters_.refused;
     say("refused a program: the simulator has no file descriptor left");
+    close_socket(connection);
     return true;
   }
   if (outcome == Outcome::kOtherUser) {  // R1

@@ -14,7 +14,9 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
+#include "bridge/channel/acceptor.h"
 #include "bridge/channel/protocol.h"
 #include "bridge/cm/cm_channel.h"
 #include "bridge/rxnic/live/library_folder.h"
@@ -35,6 +37,18 @@ bool can_be_read(int descriptor) {
 CmAgent::CmAgent(const std::string& folder, const std::string& simulator)
     : program_(folder + "/" + kProgram), simulator_(simulator) {
   if (!listener_.open(simulator + cm::kCmSuffix, error_)) error_ = "programs find no rdma_cm: " + error_;
+}
+
+CmAgent::~CmAgent() {
+  if (can_be_read(listener_.get())) turn_all_away();  // hardly ever: otherwise no doorkeeper is started for it
+}
+
+void CmAgent::turn_all_away() {
+  try {
+    channel::Doorkeeper doorkeeper;
+    channel::Acceptor().turn_all_away(listener_.get(), doorkeeper);
+  } catch (const std::system_error&) {  // there is no process left for it
+  }
 }
 
 std::string CmAgent::program() {
@@ -66,8 +80,7 @@ void CmAgent::tick() {
     fcntl(listener_.get(), F_SETFD, 0);
     execl(program_.c_str(), kProgram, descriptor.c_str(), nullptr);
     dprintf(STDERR_FILENO, "rxnic: programs find no rdma_cm: %s: %s\n", program_.c_str(), strerror(errno));
-    while (listener_.accept()) {  // (R2)
-    }
+    turn_all_away();
     _exit(127);
   }
   process_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -3,7 +3,8 @@
 // again when it has ended since.
 //
 //   R1  It is started when a program waits for it and none runs.
-//   R2  Where it cannot begin, who waits is sent away: that open() fails.
+//   R2  Where it cannot begin, who waits is sent away: that open() fails. So is who waits at the end. What they have
+//       sent delays nobody (acceptor.h R3).
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ class CmAgent {
   // is no rdma_cm, and error() says why.
   CmAgent(const std::string& folder, const std::string& simulator);
   CmAgent(const CmAgent&) = delete;
+  ~CmAgent();
 
   const std::string& error() const { return error_; }
   // The file of the agent's program as the kernel names it (/proc/PID/exe); "": there is none.
@@ -26,6 +28,7 @@ class CmAgent {
   void tick();
 
  private:
+  void turn_all_away();
   std::string program_, simulator_, error_;
   channel::Listener listener_;
   channel::Descriptor process_;  // pidfd of the agent that runs

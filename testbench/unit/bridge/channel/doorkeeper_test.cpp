@@ -38,6 +38,7 @@ using std::chrono::seconds;
 
 constexpr seconds kLong{30};  // that something which happens may take
 constexpr seconds kSoon{2};   // that something which is not waited for may take
+constexpr int kLingerSeconds = 8;
 
 Descriptor file() { return Descriptor{open("/proc/self/status", O_RDONLY | O_CLOEXEC)}; }
 
@@ -374,12 +375,22 @@ TEST_F(DoorkeeperTest, AnEmptyConnectionIsClosedHere) {  // R5
 
 std::string address() { return "@rxnic-acceptor-test-" + std::to_string(getpid()); }
 
+// The packet has the only descriptor of it then.
+void send_away(LingeringSocket& what, const Descriptor& connection) {
+  const int number = what.socket.get();
+  ASSERT_EQ(send_packet(connection.get(), Connection::kPacket, {&number, 1}, Waiting::kYes), 0);
+  what.socket.reset();
+}
+
 TEST(Acceptor, WithoutADescriptorLeftItTurnsAway) {  // R2
   std::string error;
   Listener listener;
   ASSERT_TRUE(listener.open(address(), error)) << error;
   Acceptor acceptor;
+  Doorkeeper doorkeeper;
   Descriptor first = connect_to(address(), error), second = connect_to(address(), error), socket;
+  LingeringSocket given(kLingerSeconds);
+  send_away(given, first);
   Peer peer;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -387,14 +398,37 @@ TEST(Acceptor, WithoutADescriptorLeftItTurnsAway) {  // R2
   rlimit none = before;
   none.rlim_cur = static_cast<rlim_t>(lowest.get()) + 1;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto begin = Clock::now();
   const auto full = acceptor.accept(listener.get(), socket, peer);
+  doorkeeper.end(1, std::move(socket));
+  EXPECT_LT(Clock::now() - begin, kSoon) << "whatever it has sent (R3)";
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(full, Acceptor::Outcome::kNoDescriptor);
   char byte;
-  EXPECT_EQ(recv(first.get(), &byte, 1, 0), 0) << "the one that waited longest is turned away";
+  EXPECT_LE(recv(first.get(), &byte, 1, 0), 0) << "the one that waited longest is turned away";
   EXPECT_EQ(acceptor.accept(listener.get(), socket, peer), Acceptor::Outcome::kAccepted);
   EXPECT_EQ(peer.pid, getpid());
   EXPECT_EQ(acceptor.accept(listener.get(), socket, peer), Acceptor::Outcome::kNone);
+}
+
+TEST(Acceptor, WhatThoseWhoWaitHaveSentDelaysNoClose) {  // R3
+  std::string error;
+  Listener listener;
+  ASSERT_TRUE(listener.open(address(), error)) << error;
+  Acceptor acceptor;
+  Doorkeeper doorkeeper;
+  std::vector<Descriptor> waiting;
+  LingeringSocket one(kLingerSeconds), other(kLingerSeconds);
+  for (LingeringSocket* const socket : {&one, &other}) {
+    waiting.push_back(connect_to(address(), error));
+    send_away(*socket, waiting.back());
+  }
+  const auto begin = Clock::now();
+  acceptor.close(listener, doorkeeper);
+  EXPECT_LT(Clock::now() - begin, kSoon);
+  EXPECT_EQ(listener.get(), -1);
+  char byte;
+  for (const Descriptor& one_of_them : waiting) EXPECT_LE(recv(one_of_them.get(), &byte, 1, 0), 0);
 }
 
 TEST(Acceptor, AnotherUserIsRefused) {  // R1

@@ -203,6 +203,17 @@ TEST(LineLimiter, LeavesOutWhatIsTooMuchAndSaysSo) {
   EXPECT_EQ(said.size(), 5u);
 }
 
+TEST_F(LiveLimitsTest, WhatNobodyHasAcceptedDelaysNoEnd) {  // acceptor.h R3
+  LiveProgram program;
+  program.connect(options.address);
+  LingeringSocket given(8);
+  program.send(message_of(Request::kCreateChannel), {given.socket.get()});
+  given.socket.reset();
+  const auto begin = Clock::now();
+  programs.reset();
+  EXPECT_LT(Clock::now() - begin, kSoon);
+}
+
 TEST_F(LiveLimitsTest, ASocketThatLingersDelaysNobody) {  // R11
   LiveProgram program;
   open_program(program);
