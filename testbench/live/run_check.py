@@ -67,7 +67,8 @@ def status(bench):
         done = bench.start("bash", "-c", f'{inherited}; exec "$@"', "bash", bench.options.rxnic, "run",
                            "--quiet", "--nics", "1", "--out", bench.folder / "out", "--", "sh", "-c", "exit 7")
         bench.expect_equal(done.returncode, 7, f"{inherited}: exit code: {done.stderr}")
-    for blocked, code in (("", 128 + signal.SIGHUP), ("signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP}); ", 7)):
+    hangup_blocked = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP}); "
+    for blocked, code in (("", 128 + signal.SIGHUP), (hangup_blocked, 7)):
         done = bench.start(PYTHON, "-c", f"import os, signal, sys; {blocked}os.execv(sys.argv[1], sys.argv[1:])",
                            bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
                            "sh", "-c", "kill -HUP $$; exit 7")
@@ -99,8 +100,7 @@ libc.pthread_exit(None)
 
 
 def hidden(bench):
-    """A program that has the name of a doorkeeper is ended when it does not show what it runs, as to an ordinary user,
-    and when its first thread has ended."""
+    """A program with a doorkeeper's name is ended. One does not show what it runs, of one the first thread has gone."""
     for kind in ("hidden", "headless"):
         run_of_user = live.Run(bench, live.users()["user"])
         named = run_of_user.folder / "pid"
@@ -112,6 +112,7 @@ def hidden(bench):
         if os.path.exists(f"/proc/{pid}"):
             bench.expect(False, f"{kind}: process {pid} is left")
             os.kill(int(pid), signal.SIGKILL)
+
 
 def leaves(bench):
     """A program that is killed leaves processes behind, and no NIC is open: they are ended, not before the grace."""
