@@ -27,6 +27,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       packets_(packets),
       stamps_(packets),
       memory_(memory),
+      timed_(memory.has_latency()),
       time_(params.tlp_rate_mbps, clock_period_ps),
       up_(time_),
       down_(time_),
@@ -232,11 +233,11 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     const bool lands = r.notify || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
     if (!has_credit(now, client, bytes)) return false;
-    const Sent sent = send_write(now, bytes, false);
     if (done.bytes == 0) {
-      done.ok = memory_.write(r.address, {r.data, r.bytes});
+      done.ok = write_memory(now, r.address, {r.data, r.bytes}, done.latency);
       counters_.failed += !done.ok;
     }
+    const Sent sent = send_write(now, bytes, false, done.latency);
     done.bytes += bytes;
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
@@ -256,21 +257,29 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     OpenRead& read = open_read(done, r.cookie);
     if (reads) {
       const bool relaxed = params_.relaxed_ordering && static_cast<DmaClient>(client) == DmaClient::kSendPayload;
-      send_read(now, client, read_request_tlp(params_), down, {done.read}, relaxed);
+      if (timed_ && done.bytes == 0) {
+        read.ok = read_memory(now, r.address, buffer_of(r), done.latency);
+        read.gone = !read.ok && memory_.gone(r.address);
+        counters_.failed += !read.ok;
+      }
+      send_read(now, client, read_request_tlp(params_), down, {done.read}, relaxed, done.latency);
       counters_.read_bytes += bytes;
       done.bytes += bytes;
       read.all = done.bytes == r.bytes;
       if (!read.all) return true;
-      if (r.data != nullptr) read_late(r.address, {r.data, r.bytes}, read);
+      if (r.data != nullptr && !timed_) read_late(r.address, {r.data, r.bytes}, read);
       ++counters_.reads;
     } else {
-      read.ok = perform(r);
+      read.ok = perform(now, r, done.latency, read.write_latency);
       read.gone = !read.ok && memory_.gone(r.address);
       read.writes_back = !is_atomic_op && read.ok && writes(r);
       read.all = !read.writes_back;
       counters_.failed += !read.ok;
       const TlpCount up = is_atomic_op ? atomic_request_tlp(params_, operand) : read_request_tlp(params_);
-      send_read(now, client, up, down, {done.read}, false);
+      if (is_atomic_op && read.write_latency) {
+        done.latency = time_.after_span(done.latency.value_or(Instant{}), *read.write_latency);
+      }
+      send_read(now, client, up, down, {done.read}, false, done.latency);
       ++counters_.atomics;
     }
   }

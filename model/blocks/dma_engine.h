@@ -60,12 +60,18 @@
 //       when one of its TLPs lacked credit. It also waited when the link was busy in the cycle before its first TLP
 //       started, or before it was taken without bytes. Much payload: in the cycle of its last TLP, `payload` holds all
 //       but one of the segments that it can hold, or more. So packets that are not pressed follow one that is.
+//   R16 Memory that has latencies of its own (host_memory.h, has_latency) says one with each access. It is the host's
+//       latency (R4, R5) of all TLPs of the request or the segment, and nothing is read later than R2's cycle. Memory
+//       is also read when the client gets the bytes elsewhere. An AtomicOp has the latencies of its read and of its
+//       write, one behind the other; with `read_write` each TLP has its own. What has no such memory takes what the
+//       parameters say: tables, events, interrupts and replies.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -113,6 +119,8 @@ class DmaEngine final : public DmaEnginePorts {
   static constexpr auto kTagClient = static_cast<std::size_t>(DmaClient::kTag);
   static constexpr auto kResponseClient = static_cast<std::size_t>(DmaClient::kResponse);
 
+  using Latency = std::optional<Instant>;  // as memory says (R16); without: as the parameters say
+
   struct OpenRead {            // a read or an atomic of a client, or a response, from its first part on
     std::uint32_t id = 0;      // cookie, or packet handle
     std::uint32_t parts = 0;   // whose data is not complete
@@ -123,6 +131,7 @@ class DmaEngine final : public DmaEnginePorts {
     std::uint8_t syndrome = 0;  // of a gathered response
     std::uint64_t late = 0;     // number of its late read, if it has one (R2); then `ok` is that one's result
     BusAddress from{};          // of its late read
+    Latency write_latency;      // of an atomic
     bool is_complete() const { return all && parts == 0; }
   };
   struct Part {              // a read request TLP, an atomic, or an access to device memory
@@ -167,6 +176,7 @@ class DmaEngine final : public DmaEnginePorts {
     std::uint32_t bytes = 0;  // that its TLPs so far carried or asked for; 0: none was started
     bool ok = true;           // its memory is mapped (R8)
     std::uint32_t read = kNone;
+    Latency latency;  // of its access
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -189,7 +199,11 @@ class DmaEngine final : public DmaEnginePorts {
   bool start_gather(Cycle now);
   bool start_event(Cycle now);
   bool event_waits(Cycle now);
-  bool perform(const DmaRequest& r);
+  bool read_memory(Cycle now, BusAddress from, std::span<std::uint8_t> to, Latency& latency);
+  bool write_memory(Cycle now, BusAddress to, std::span<const std::uint8_t> from, Latency& latency);
+  bool take(const TimedAccess& access, Latency& latency);
+  std::span<std::uint8_t> buffer_of(const DmaRequest& r);
+  bool perform(Cycle now, const DmaRequest& r, Latency& read, Latency& write);
   static bool writes(const DmaRequest& atomic);
   // Device memory (R13): the cycle in which an access is done that begins now; kNever: it cannot begin.
   Cycle access_device(Cycle now, std::uint32_t bytes);
@@ -198,10 +212,11 @@ class DmaEngine final : public DmaEnginePorts {
   void end_segment(SegmentWrite& s, Cycle now);
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
-  Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
+  Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed, const Latency& latency = {});
   OpenRead& open_read(Progress& progress, std::uint32_t id);
   std::uint32_t add_part(std::size_t to, Part part);
-  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part, bool relaxed);
+  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part, bool relaxed,
+                 const Latency& latency);
   void read_late(BusAddress from, std::span<std::uint8_t> to, OpenRead& of);
   void settle_late_reads();
   void finish_late_read(OpenRead& of);
@@ -223,6 +238,8 @@ class DmaEngine final : public DmaEnginePorts {
   PacketPool& packets_;
   PacketStamps stamps_;
   HostMemory& memory_;
+  const bool timed_;                   // it has latencies of its own (R16)
+  std::vector<std::uint8_t> nowhere_;  // what is read for clients that get it elsewhere
   LinkTime time_;
   Line up_;
   Line down_;

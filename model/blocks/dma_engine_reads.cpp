@@ -22,18 +22,18 @@ bool DmaEngine::may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes
 }
 
 // Sends one read request or atomic that may_read() has allowed. (R5)
-void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part,
-                          bool relaxed) {
+void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part, bool relaxed,
+                          const Latency& latency) {
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
   --tags_left_;
   non_posted_.take(request_credit_);
   completion_.take(answer_room_);
   part.room = answer_room_;
-  Instant ready = time_.after_span(left, latency_.of_read());
+  Instant ready = time_.after_span(left, latency ? *latency : latency_.of_read());
   if (!relaxed) ready = std::max(ready, last_landing_);
   held_.push(request_credit_, ready.ceiling());
   const Answer a{static_cast<std::uint32_t>(to), add_part(to, part), down, ready};
-  if (latency_.constant_reads() && !params_.relaxed_ordering) {  // the host has no later one's data before
+  if (latency_.constant_reads() && !params_.relaxed_ordering && !timed_) {  // the host has no later one's data before
     answer(a);
   } else {
     in_host_.push(a, ready.floor());
@@ -136,19 +136,40 @@ void DmaEngine::answer(const Answer& a) {
   counters_.link_bytes_down += a.down.link_bytes;
 }
 
+// Accesses to memory in the present cycle; `latency` is set when memory says one. (R2, R16)
+bool DmaEngine::read_memory(Cycle now, BusAddress from, std::span<std::uint8_t> to, Latency& latency) {
+  return timed_ ? take(memory_.read_at(time_.to_ps({now.count, 0}), from, to), latency) : memory_.read(from, to);
+}
+
+bool DmaEngine::write_memory(Cycle now, BusAddress to, std::span<const std::uint8_t> from, Latency& latency) {
+  return timed_ ? take(memory_.write_at(time_.to_ps({now.count, 0}), to, from), latency) : memory_.write(to, from);
+}
+
+bool DmaEngine::take(const TimedAccess& access, Latency& latency) {
+  latency.reset();
+  if (access.latency_ps) latency = time_.after_ps({}, *access.latency_ps);
+  return access.ok;
+}
+
+std::span<std::uint8_t> DmaEngine::buffer_of(const DmaRequest& r) {
+  if (r.data != nullptr) return {r.data, r.bytes};
+  nowhere_.resize(r.bytes);
+  return nowhere_;
+}
+
 // Carries out an atomic in memory, or a read of device memory; false when it is not mapped. (R2)
-bool DmaEngine::perform(const DmaRequest& r) {
+bool DmaEngine::perform(Cycle now, const DmaRequest& r, Latency& read, Latency& write) {
   std::uint64_t result = r.operand;
   if (r.kind != DmaKind::kSwap) {
     if (r.data == nullptr) return true;
-    if (!memory_.read(r.address, {r.data, r.bytes})) return false;
+    if (!read_memory(now, r.address, {r.data, r.bytes}, read)) return false;
     if (r.kind == DmaKind::kRead) return true;
     std::uint64_t original = 0;
     std::memcpy(&original, r.data, sizeof original);
     if (r.kind == DmaKind::kCompareSwap && original != r.compare) return true;
     if (r.kind == DmaKind::kFetchAdd) result += original;
   }
-  return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
+  return write_memory(now, r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result}, write);
 }
 
 // Whether an atomic that was carried out has changed memory.
@@ -165,7 +186,7 @@ bool DmaEngine::start_write_back(Cycle now) {  // (R14)
   write_backs_.pop_front();
   open_[at].writes_back = false;
   open_[at].all = true;
-  const Sent sent = send_write(now, kAtomicBytes, false);
+  const Sent sent = send_write(now, kAtomicBytes, false, open_[at].write_latency);
   data_[kResponseClient].push(add_part(kResponseClient, {at, false}), sent.left.ceiling());
   return true;
 }
@@ -201,7 +222,7 @@ bool DmaEngine::start_gather(Cycle now) {
   const TlpCount down = completion_tlps(params_, raw(at), bytes);
   if (!may_read(now, kGather, 0, down, bytes)) return false;
   const std::span<std::uint8_t> to{packets_[s.buffer].frame.data() + s.offset, s.bytes};
-  if (done.bytes == 0 && !s.last && !memory_.read(s.address, to)) {
+  if (done.bytes == 0 && (timed_ || !s.last) && !read_memory(now, s.address, to, done.latency)) {
     ++counters_.failed;  // (R8)
     gather_syndrome_ = kNakRemoteOperation;
     gather_gone_ = memory_.gone(s.address);
@@ -209,10 +230,10 @@ bool DmaEngine::start_gather(Cycle now) {
   done.bytes += bytes;
   OpenRead& response = open_read(done, raw(s.buffer));
   const Part part{done.read, true, {}, segments_taken_};
-  send_read(now, kDmaClients, read_request_tlp(params_), down, part, params_.relaxed_ordering);
+  send_read(now, kDmaClients, read_request_tlp(params_), down, part, params_.relaxed_ordering, done.latency);
   counters_.read_bytes += bytes;
   if (done.bytes < s.bytes) return true;
-  if (s.last) read_late(s.address, to, response);
+  if (s.last && !timed_) read_late(s.address, to, response);
   ++counters_.reads;
   end_segment(s, response);
   return true;

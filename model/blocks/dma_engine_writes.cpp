@@ -15,10 +15,11 @@ bool DmaEngine::has_credit(Cycle now, std::size_t who, std::uint32_t bytes) {  /
 }
 
 // Sends one TLP.
-DmaEngine::Sent DmaEngine::send_write(Cycle now, std::uint32_t bytes, bool relaxed) {  // (R4, R6)
+DmaEngine::Sent DmaEngine::send_write(Cycle now, std::uint32_t bytes, bool relaxed,
+                                      const Latency& latency) {  // (R4, R6)
   const TlpCount up = write_tlp(params_, bytes);
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
-  Instant lands = time_.after_span(left, latency_.of_write());
+  Instant lands = time_.after_span(left, latency ? *latency : latency_.of_write());
   if (!relaxed) lands = std::max(lands, last_landing_);
   last_landing_ = std::max(lands, last_landing_);
   const Credit credit = posted_.of(1, bytes);
@@ -51,15 +52,15 @@ bool DmaEngine::start_payload(Cycle now) {
   }
   if (!writing_begun_) note_busy_link(now);
   writing_begun_ = true;
-  const Sent sent = send_write(now, bytes, params_.relaxed_ordering);
-  payload_lands_ = std::max(payload_lands_, sent.lands);
-  if (done.bytes == 0 && !memory_.write(s.address, bytes_of(s))) {  // (R8)
+  if (done.bytes == 0 && !write_memory(now, s.address, bytes_of(s), done.latency)) {  // (R8)
     ++counters_.failed;
     refused_.fail_qp(s, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalProtection);
     refused_.report(refusals, now);
     swallows_ = !s.last;
     s.last = true;
   }
+  const Sent sent = send_write(now, bytes, params_.relaxed_ordering, done.latency);
+  payload_lands_ = std::max(payload_lands_, sent.lands);
   done.bytes += bytes;
   if (done.bytes < s.bytes) return true;
   ++counters_.writes;
@@ -101,8 +102,8 @@ bool DmaEngine::start_device_request(Cycle now, std::size_t client, const DmaReq
     if (r.notify)
       landings_.push({{r.cookie, 0, now}, static_cast<std::uint32_t>(client), true}, last_landing_.ceiling());
   } else {
-    perform(r);
     Progress& progress = progress_[client];
+    perform(now, r, progress.latency, progress.latency);
     open_read(progress, r.cookie).all = true;
     data_[client].push(add_part(client, {progress.read, false}), done);
     progress = {};

@@ -40,6 +40,13 @@ class System::Memory final : public HostMemory {
     }
   }
   void settle() override { shared_.settle(); }
+  bool has_latency() const override { return shared_.has_latency(); }
+  TimedAccess read_at(std::uint64_t time_ps, BusAddress from, std::span<std::uint8_t> to) override {
+    return is_table(from) ? HostMemory::read_at(time_ps, from, to) : shared_.read_at(time_ps, from, to);
+  }
+  TimedAccess write_at(std::uint64_t time_ps, BusAddress to, std::span<const std::uint8_t> from) override {
+    return is_table(to) ? HostMemory::write_at(time_ps, to, from) : shared_.write_at(time_ps, to, from);
+  }
   bool gone(BusAddress from) const override { return !is_table(from) && shared_.gone(from); }
   std::uint64_t digest() const { return tables_.digest(); }
   TableTraffic traffic;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "model/types/large_pages.h"
 
 namespace rxnic {
+
+// An access to memory that says how long it takes.
+struct TimedAccess {
+  bool ok = false;                            // as of read() or write()
+  std::optional<std::uint64_t> latency_ps{};  // without: what the NIC's parameters say
+};
 
 class HostMemory {
  public:
@@ -26,6 +33,15 @@ class HostMemory {
   // `ok`, the result, have to live until then. It sees no write() that was called after it.
   virtual void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) { ok = read(from, to); }
   virtual void settle() {}
+  // Whether accesses say how long they take; always the same. If so, DMA uses read_at() and write_at(). `time_ps` is
+  // when the access happens, which sc_time_stamp() may not have reached.
+  virtual bool has_latency() const { return false; }
+  virtual TimedAccess read_at(std::uint64_t /*time_ps*/, BusAddress from, std::span<std::uint8_t> to) {
+    return {read(from, to)};
+  }
+  virtual TimedAccess write_at(std::uint64_t /*time_ps*/, BusAddress to, std::span<const std::uint8_t> from) {
+    return {write(to, from)};
+  }
   // Asked about an address whose read has failed: it was the memory of a program that has ended.
   virtual bool gone(BusAddress) const { return false; }
 

@@ -15,6 +15,7 @@ EXAMPLES = e2e.ROOT / "testbench" / "examples"
 # Program, arguments, what it prints.
 WANTED = [
     ("tlm_receiver", ["1000", "256"], r"1000 of 1000 SENDs of 256 bytes completed"),
+    ("tlm_delay", [], r"1000 of 1000 SENDs completed\n(.*\n){2}the difference is 700 ns, as at the target"),
     ("fifo_receiver", ["1000"], r"1000 of 1000 SENDs completed, [1-9]\d* answers; (8\d|9\d) Gb/s of payload\n"
                                 r"(\d+) doorbells written, \2 rung, 0 refused"),
     ("own_prefetch", [], r"the model's: 2000 of 2000 SENDs completed"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the examples with a block or a policy of their own have in common. There are a NIC, and the driver that has set
-// up RC QPs with a receive queue each. A peer sends SENDs to these QPs in turn.
+// What the examples with a block, a policy or a memory of their own have in common. There are a NIC, the driver that
+// has set up RC QPs with a receive queue each, and a peer that sends them SENDs in turn.
 #pragma once
 
 #include <array>
@@ -22,8 +22,10 @@ struct Shape {
 class Receiver : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Receiver);
-  Receiver(const sc_core::sc_module_name& name, const rxnic::SystemOptions& options, const Shape& of)
-      : sc_module(name), system("system", options, memory), shape(of), queues_(of.queues) {
+  // `dma`: how the NIC's DMA reaches `memory`, when not directly.
+  Receiver(const sc_core::sc_module_name& name, const rxnic::SystemOptions& options, const Shape& of,
+           rxnic::HostMemory* dma = nullptr)
+      : sc_module(name), system("system", options, dma == nullptr ? memory : *dma), shape(of), queues_(of.queues) {
     system.nic(0).rx_parser.add_address(here);
     rxnic::CqContext cq;
     cq.number = rxnic::Cqn{1}, cq.base = rxnic::BusAddress{kCqRing}, cq.slots = kCqes;
@@ -51,10 +53,14 @@ class Receiver : public sc_core::sc_module {
   // While the simulation runs: a frame is put on the wire, a doorbell is rung.
   virtual void put(const std::vector<std::uint8_t>& frame) { system.wire(0).send(frame); }
   virtual void ring(const rxnic::Doorbell& doorbell) { system.host(0).ring(doorbell); }
+  // A message of queue `q` has been completed.
+  virtual void completed(std::uint32_t /*q*/) {}
+
+  static constexpr std::uint32_t kSlots = 64, kPage = 4096;  // of a queue, each with a buffer of a page
+  static constexpr std::uint64_t kRings = 0x1000000, kCqRing = 0x2000000, kBuffers = 0x4000000;  // bus addresses
 
  private:
-  static constexpr std::uint32_t kSlots = 64, kCqes = 4096, kStride = 64, kPage = 4096, kRegion = 0x1001;
-  static constexpr std::uint64_t kRings = 0x1000000, kCqRing = 0x2000000, kBuffers = 0x4000000;  // bus addresses
+  static constexpr std::uint32_t kCqes = 4096, kStride = 64, kRegion = 0x1001;
   const rxnic::Address here = rxnic::Address::ipv4(0xc6120001), peer = rxnic::Address::ipv4(0xc6120002);
   struct Queue {
     rxnic::WqId id{};
@@ -94,7 +100,9 @@ class Receiver : public sc_core::sc_module {
       const auto cqe = memory.load<rxnic::Cqe>(rxnic::BusAddress{kCqRing + (slot + 1) * kStride - sizeof(rxnic::Cqe)});
       good += cqe.status == rxnic::WcStatus::kSuccess && cqe.byte_count == shape.bytes;
       last = system.engine.time_of(system.engine.now());  // the model runs ahead of sc_time_stamp()
-      if (cqe.status == rxnic::WcStatus::kSuccess) post(cqe.qp_number - raw(qpn(0)));
+      if (cqe.status != rxnic::WcStatus::kSuccess) continue;
+      completed(cqe.qp_number - raw(qpn(0)));
+      post(cqe.qp_number - raw(qpn(0)));
     }
     ring({rxnic::DoorbellKind::kCqConsumer, false, 1, polled_});
   }
