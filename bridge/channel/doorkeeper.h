@@ -22,8 +22,8 @@
 //   R6  The doorkeeper has no descriptor but its connection to this process, and ends with this process. When it was
 //       killed or does not answer, another one is started. It exists from the beginning, however long a held machine
 //       takes to start it, or the constructor throws std::system_error. Its name is kName. Its standard output and
-//       error lead nowhere: what the C library or a sanitizer writes there would else be written to what a program has
-//       passed.
+//       error lead nowhere. Otherwise what the C library or a sanitizer writes there would be written to what a program
+//       has passed.
 #pragma once
 
 #include <chrono>

@@ -29,8 +29,8 @@
 //       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
 //       bounded by kMostConnections in the same way.
 //   R9  An ID resolves its address once and then its route once: EINVAL afterwards. An address that nobody has may be
-//       tried again, but of kMostErrors events of that which the program has not taken the next try is ENOMEM. So the
-//       events that wait are bounded by the IDs, whatever a program leaves unread.
+//       tried again. While kMostErrors events of such tries have not been taken the next try is ENOMEM. So the events
+//       that wait are bounded by the IDs, whatever a program leaves unread.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>

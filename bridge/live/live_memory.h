@@ -14,12 +14,12 @@
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping. The
 //       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
 //       has posted.
-//   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6), but
-//       not long: the program is killed. A file system in user space that another process serves is aborted, where that
+//   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6). When
+//       it waits for long the program is killed. A file system in user space that another process serves is aborted, where that
 //       can be done (access_watch.h R5). By the descriptor the kernel does not wait for userfaultfd: the access
 //       fails.
-//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them:
-//       alone it takes three times as long as its share. It finds the process by its number. So the bytes of the same
+//   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them.
+//       A read alone takes three times as long as its share of that. It finds the process by its number. So the bytes of the same
 //       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
 //       it is used. Reads that it did not carry out are tried again one by one.
 //   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB

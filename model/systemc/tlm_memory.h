@@ -18,8 +18,8 @@
 //   R4  A response other than TLM_OK_RESPONSE: the access fails, as one to memory that is not mapped (dma_engine.h,
 //       R8). It takes its time all the same. What it has left in the buffer counts for nothing.
 //   R5  The engine is an SC_METHOD: a target that calls wait() in b_transport() is an error of SystemC's. A target that
-//       takes from the delay, or adds more than kLongestPs, is one of the type kReport (SC_REPORT_ERROR), which names
-//       the address and the delay. Where the program has set that type not to throw, the access fails, at once or after
+//       takes from the delay, or adds more than kLongestPs, is reported as kReport (SC_REPORT_ERROR) with the address
+//       and the delay. Where the program has set that type not to throw, the access fails, at once or after
 //       kLongestPs.
 //   R6  DMI is not used, whatever the target allows or takes back: it would leave out the delays.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the examples with a block, a policy or a memory of their own have in common. There are a NIC, the driver that
-// has set up RC QPs with a receive queue each, and a peer that sends them SENDs in turn.
+// What the examples with a block, a policy or a memory of their own have in common. There are a NIC, its driver and a
+// peer. The driver has set up RC QPs with a receive queue each; the peer sends them SENDs in turn.
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@
 //       doorkeeper has the name of one and a single thread, and runs one of these two programs. One that runs no
 //       program any more is about to end. A process that does not show its program (PR_SET_DUMPABLE) is none.
 //   R4  A process whose first thread has ended lives as long as another thread of it does.
-//   R5  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep it for ever, such
-//       as a process that closes a file of a file system in user space that does not answer.
+//   R5  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep it for ever: it
+//       may be closing a file of a file system in user space that does not answer.
 #pragma once
 
 #include <sys/types.h>
