@@ -29,10 +29,9 @@ PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
 }  // namespace
 
 template <class T>
-Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capacity) {
+Link<T>& Nic::link(const std::string& name, std::uint32_t capacity) {
   auto made = std::make_unique<Link<T>>(name.c_str(), capacity);
   Link<T>& ref = *made;
-  engine.add(ref);
   links_.push_back(std::move(made));
   return ref;
 }
@@ -52,23 +51,23 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       shared(quotas(p, options), &engine.now(), p.srq_wqe_fetcher.wqe_store_entries,
              p.qp_context_cache.sets * p.qp_context_cache.ways),
       limits{p.requester.send_queues, p.device.max_srqs},
-      wire_in(link<WireFrame>(engine, "wire_in", kRegister)),
-      wire_out(link<WireFrame>(engine, "wire_out", p.ack_generator.tx_depth)),
-      requests_out(link<WireFrame>(engine, "requests_out", kRegister)),
-      requests(link<RequestNotice>(engine, "requests", p.nic.notice_depth)),
-      commands(link<SendCompletion>(engine, "commands", p.nic.notice_depth)),
-      tag_operations(link<TagOperation>(engine, "tag_operations", p.nic.doorbell_depth)),
-      send_doorbells(link<Doorbell>(engine, "send_doorbells", p.nic.doorbell_depth)),
-      receive_doorbells(link<Doorbell>(engine, "receive_doorbells", p.nic.doorbell_depth)),
-      completion_doorbells(link<Doorbell>(engine, "completion_doorbells", p.nic.doorbell_depth)),
-      landed(link<HostNotice>(engine, "landed", kLanded)),
-      receive_events(link<Event>(engine, "receive_events", kLanded)),
-      completion_events(link<Event>(engine, "completion_events", kLanded)),
-      send_events(link<Event>(engine, "send_events", kLanded)),
-      page_requests(link<Event>(engine, "page_requests", kLanded)),
-      page_replies(link<Doorbell>(engine, "page_replies", p.nic.doorbell_depth)),
-      command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
-      command_replies(link<CommandReply>(engine, "command_replies", kLanded)),
+      wire_in(link<WireFrame>("wire_in", kRegister)),
+      wire_out(link<WireFrame>("wire_out", p.ack_generator.tx_depth)),
+      requests_out(link<WireFrame>("requests_out", kRegister)),
+      requests(link<RequestNotice>("requests", p.nic.notice_depth)),
+      commands(link<SendCompletion>("commands", p.nic.notice_depth)),
+      tag_operations(link<TagOperation>("tag_operations", p.nic.doorbell_depth)),
+      send_doorbells(link<Doorbell>("send_doorbells", p.nic.doorbell_depth)),
+      receive_doorbells(link<Doorbell>("receive_doorbells", p.nic.doorbell_depth)),
+      completion_doorbells(link<Doorbell>("completion_doorbells", p.nic.doorbell_depth)),
+      landed(link<HostNotice>("landed", kLanded)),
+      receive_events(link<Event>("receive_events", kLanded)),
+      completion_events(link<Event>("completion_events", kLanded)),
+      send_events(link<Event>("send_events", kLanded)),
+      page_requests(link<Event>("page_requests", kLanded)),
+      page_replies(link<Doorbell>("page_replies", p.nic.doorbell_depth)),
+      command_queue(link<DriverCommand>("command_queue", p.command_processor.queue_depth)),
+      command_replies(link<CommandReply>("command_replies", kLanded)),
       rx_buffer(place(options.blocks.rx_buffer, "rx_buffer", {p, shared, memory, engine, options.policies})),
       rx_parser(place(options.blocks.rx_parser, "rx_parser", {p, shared, memory, engine, options.policies})),
       qp_context_cache(
@@ -92,10 +91,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       requester(options.requester
                     ? &place(options.blocks.requester, "requester", {p, shared, memory, engine, options.policies})
                     : nullptr) {
-  for (const auto& block : blocks_) engine.add(*block);
-
   const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
-    auto& made = link<T>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
+    auto& made = link<T>(std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
     from.bind(made);
     to.bind(made);
   };
@@ -150,10 +147,10 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>& done) {
     const auto n = static_cast<std::size_t>(client);
     const std::string of = std::string(request.get_parent_object()->basename()) + "_";
-    auto& asks = link<DmaRequest>(engine, of + request.basename(), p.dma_engine.queue_depth);
+    auto& asks = link<DmaRequest>(of + request.basename(), p.dma_engine.queue_depth);
     request.bind(asks);
     dma_engine.requests[n].bind(asks);
-    auto& answers = link<DmaCompletion>(engine, of + done.basename(), p.dma_engine.queue_depth);
+    auto& answers = link<DmaCompletion>(of + done.basename(), p.dma_engine.queue_depth);
     dma_engine.completions[n].bind(answers);
     done.bind(answers);
   };
@@ -193,26 +190,31 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(commander.steering, rx_parser.commands, kRegister);
   join(rx_parser.command_done, commander.steering_done, kRegister);
 
-  if (requester == nullptr) return;
-  dma_engine.send_doorbells.bind(send_doorbells);
-  join(dma_engine.send_rung, requester->doorbells, kRegister);
-  join(requester->events, dma_engine.send_events, p.nic.event_depth);
-  dma_engine.send_raised.bind(send_events);
-  dma(DmaClient::kSendWqe, requester->wqe_dma, requester->wqe_dma_done);
-  dma(DmaClient::kSendPayload, requester->payload_dma, requester->payload_dma_done);
-  requester->notices.bind(requests);
-  requester->tx.bind(requests_out);
-  requester->completions.bind(commands);
-  join(commander.send_queues, requester->commands, kRegister);
-  join(requester->command_done, commander.send_queue_done, kRegister);
-  join(requester->windows, commander.windows, kRegister);
-  join(commander.windows_done, requester->windows_done, kRegister);
-  join(transport_checker.answers, requester->answers, p.nic.notice_depth);
-  join(transport_checker.places, requester->places, kRegister);
-  join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
-  join(cqe_generator.placed, requester->placed, kRegister);
-  join(cqe_generator.rendezvous, requester->rendezvous, kRegister);
-  join(requester->rendezvous_places, srq_wqe_fetcher.rendezvous_places, kRegister);
+  if (requester != nullptr) {
+    dma_engine.send_doorbells.bind(send_doorbells);
+    join(dma_engine.send_rung, requester->doorbells, kRegister);
+    join(requester->events, dma_engine.send_events, p.nic.event_depth);
+    dma_engine.send_raised.bind(send_events);
+    dma(DmaClient::kSendWqe, requester->wqe_dma, requester->wqe_dma_done);
+    dma(DmaClient::kSendPayload, requester->payload_dma, requester->payload_dma_done);
+    requester->notices.bind(requests);
+    requester->tx.bind(requests_out);
+    requester->completions.bind(commands);
+    join(commander.send_queues, requester->commands, kRegister);
+    join(requester->command_done, commander.send_queue_done, kRegister);
+    join(requester->windows, commander.windows, kRegister);
+    join(commander.windows_done, requester->windows_done, kRegister);
+    join(transport_checker.answers, requester->answers, p.nic.notice_depth);
+    join(transport_checker.places, requester->places, kRegister);
+    join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
+    join(cqe_generator.placed, requester->placed, kRegister);
+    join(cqe_generator.rendezvous, requester->rendezvous, kRegister);
+    join(requester->rendezvous_places, srq_wqe_fetcher.rendezvous_places, kRegister);
+  }
+
+  // Last of all: an engine does not get parts of a NIC that has thrown.
+  for (const auto& block : blocks_) engine.add(*block);
+  for (const auto& link : links_) engine.add(*link);
 }
 
 std::vector<Block*> Nic::blocks() {

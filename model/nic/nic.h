@@ -30,7 +30,8 @@ struct NicOptions {
 
 class Nic final : public sc_core::sc_module {
  public:
-  // Throws std::invalid_argument: a maker of `options.blocks` is missing, or has made nothing.
+  // Throws std::invalid_argument: a maker of `options.blocks` is missing, or has made nothing. The engine is then as it
+  // was before.
   Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine,
       const NicOptions& options = {});
 
@@ -44,7 +45,7 @@ class Nic final : public sc_core::sc_module {
  private:
   std::vector<std::unique_ptr<LinkBase>> links_;
   template <class T>
-  Link<T>& link(Engine& engine, const std::string& name, std::uint32_t capacity);
+  Link<T>& link(const std::string& name, std::uint32_t capacity);
   std::vector<std::unique_ptr<Block>> blocks_;
   template <class Ports>
   Ports& place(const MakeBlock<Ports>& make, const char* name, const BlockPlace& at);

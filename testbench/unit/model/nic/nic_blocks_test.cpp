@@ -69,6 +69,21 @@ TEST(NicBlocks, AMissingBlockIsRefusedByName) {
   EXPECT_EQ(message(options), "");
 }
 
+TEST(NicBlocks, AfterARefusalTheEngineTakesAnotherNic) {
+  Bench bench;
+  auto& memory = bench.keep<LocalMemory>();
+  const Params params = load_config(kDefaultConfig);
+  NicOptions options;
+  options.blocks.requester = nullptr;
+  options.requester = true;
+  EXPECT_THROW(Nic("refused", params, memory, bench.engine(), options), std::invalid_argument);
+  EXPECT_TRUE(bench.engine().links().empty());
+  EXPECT_TRUE(bench.engine().blocks().empty());
+  const Nic& nic = bench.keep<Nic>("nic", params, memory, bench.engine(), NicOptions{});
+  EXPECT_EQ(bench.engine().links().size(), nic.links().size());
+  bench.run();
+}
+
 TEST(NicPolicies, EachCacheHasAPolicyOfItsOwn) {
   struct First final : Replacement {
     std::size_t victim(std::span<const CacheWay>) override { return 0; }
