@@ -20,8 +20,9 @@ class Replacement {
  public:
   virtual ~Replacement() = default;
   // `ways`: those of the set that may be evicted, at least one. The index of that which is; another number than an
-  // index is the first one. May be asked several times before one is evicted.
-  virtual std::size_t victim(std::span<const CacheWay> ways) = 0;
+  // index is the first one. How often it is asked before one is evicted depends on the engine's mode: what it answers
+  // is to follow from `ways` alone.
+  virtual std::size_t victim(std::span<const CacheWay> ways) const = 0;
 };
 
 }  // namespace rxnic

@@ -462,7 +462,7 @@ TEST(DmaEngine, RequestersTakeTurns) {  // R1
 struct TestArbiter final : DmaArbiter {
   enum Choice { kHighest, kNobody };
   TestArbiter(Choice c, std::vector<std::uint32_t>& to) : choice(c), asked(to) {}
-  std::size_t next(std::uint32_t asking, std::size_t) override {
+  std::size_t next(std::uint32_t asking, std::size_t) const override {
     asked.push_back(asking);
     return choice == kHighest ? static_cast<std::size_t>(std::bit_width(asking)) - 1 : 31;
   }

@@ -86,7 +86,7 @@ TEST(NicBlocks, AfterARefusalTheEngineTakesAnotherNic) {
 
 TEST(NicPolicies, EachCacheHasAPolicyOfItsOwn) {
   struct First final : Replacement {
-    std::size_t victim(std::span<const CacheWay>) override { return 0; }
+    std::size_t victim(std::span<const CacheWay>) const override { return 0; }
   };
   Bench bench;
   auto& memory = bench.keep<LocalMemory>();

@@ -75,7 +75,7 @@ TEST(SetCache, LinesThatMayNotBeEvictedStay) {  // R2
 
 struct MostRecent final : Replacement {
   explicit MostRecent(std::size_t& of, bool answer) : asked(of), answers(answer) {}
-  std::size_t victim(std::span<const CacheWay> ways) override {
+  std::size_t victim(std::span<const CacheWay> ways) const override {
     asked = ways.size();
     const auto less = [](const CacheWay& a, const CacheWay& b) { return a.used < b.used; };
     return answers ? static_cast<std::size_t>(std::max_element(ways.begin(), ways.end(), less) - ways.begin()) : 99;
