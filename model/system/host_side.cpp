@@ -2,8 +2,15 @@
 #include "model/system/host_side.h"
 
 #include <stdexcept>
+#include <string>
 
 namespace rxnic {
+
+namespace {
+
+bool is_kind(DoorbellKind kind) { return name_of(kind) != "?"; }  // a number that came in a packed one may be none
+
+}  // namespace
 
 HostSide::HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic& nic)
     : Block(name), setup(nic, memory), command(memory), sends_(nic.requester != nullptr) {
@@ -21,9 +28,15 @@ HostSide::HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic&
   tag_operations.bind(nic.tag_operations);
 }
 
+bool HostSide::has(DoorbellKind kind) const { return kind == DoorbellKind::kSend ? sends_ : is_kind(kind); }
+
 void HostSide::ring(const Doorbell& doorbell) {
-  if (!has(doorbell.kind)) {
+  if (doorbell.kind == DoorbellKind::kSend && !sends_) {
     throw std::invalid_argument("doorbell: found one of a send queue; expected a NIC with a requester");
+  }
+  if (!is_kind(doorbell.kind)) {
+    throw std::invalid_argument("doorbell: found kind " + std::to_string(raw(doorbell.kind)) +
+                                "; expected one of DoorbellKind");
   }
   doorbells_.push_back(doorbell);
   wake();

@@ -30,8 +30,9 @@ class HostSide final : public Block {
   NicSetup setup;        // (R2)
   CommandQueue command;  // gives tickets, for give()
 
-  bool has(DoorbellKind kind) const { return kind != DoorbellKind::kSend || sends_; }
-  // A posted write to the doorbell page. Throws std::invalid_argument: a send doorbell of a NIC without requester.
+  // False: a send doorbell of a NIC without requester, or a number that is no kind.
+  bool has(DoorbellKind kind) const;
+  // A posted write to the doorbell page. Throws std::invalid_argument: the NIC does not have this doorbell.
   void ring(const Doorbell& doorbell);
   void operate(const TagOperation& operation);
   // Sends the command of this ticket; `then` gets its reply.

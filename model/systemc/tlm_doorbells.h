@@ -8,7 +8,7 @@
 //       times.
 //   R3  Any other payload rings nothing, and is answered with TLM's error response for it. These are a command other
 //       than a write (command), another length (burst), byte enables, and an address that is no multiple of 16
-//       (address). For a doorbell that the NIC does not have the response is generic.
+//       (address). For a doorbell that the NIC does not have the response is generic (host_side.h, has()).
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>
