@@ -63,6 +63,17 @@ TEST(ChildProcess, ASignalIsPassedOnAndTheMaskIsNot) {
   EXPECT_EQ(status_of(child, signals), 128 + SIGINT);
 }
 
+TEST(ChildProcess, TheMaskThatThereWasBeforeIsThePrograms) {  // R1
+  sigset_t hangup, before;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  for (const bool blocked : {true, false}) {
+    ASSERT_EQ(sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &hangup, blocked ? &before : nullptr), 0);
+    EXPECT_EQ(status_of({"sh", "-c", "kill -HUP $$; exit 7"}), blocked ? 7 : 128 + SIGHUP);
+  }
+  ASSERT_EQ(sigprocmask(SIG_SETMASK, &before, nullptr), 0);
+}
+
 TEST(ChildProcess, SignalsComeThroughTheDescriptor) {
   SignalDescriptor signals;
   EXPECT_FALSE(signals.take().has_value());

@@ -4,13 +4,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -161,6 +165,74 @@ TEST_F(EndingTest, DoorkeepersArePassedOverAndNobodyElseOfTheirName) {  // proce
   EXPECT_FALSE(has_descendants());
 }
 
+// What `look` finds as an ordinary user, to whom the kernel does not show all that it shows to root.
+bool as_ordinary_user(const std::function<bool()>& look) {
+  constexpr uid_t kNobody = 65534;
+  const pid_t observer = fork();
+  if (observer == 0) {
+    adopt_orphans();
+    if (geteuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+    prctl(PR_SET_DUMPABLE, 1);  // as a program that has always been that user's
+    _exit(look() ? 1 : 0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(observer, &status, 0), observer);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
+  return WEXITSTATUS(status) == 1;
+}
+
+// A child that has the doorkeeper's name and has done `then` when this returns.
+void start_named(const std::function<void()>& then) {
+  int ready[2];
+  EXPECT_EQ(pipe(ready), 0);
+  if (fork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, channel::Doorkeeper::kName);
+    then();
+    (void)!write(ready[1], "x", 1);
+    for (;;) pause();
+  }
+  char byte;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(EndingTest, WhoDoesNotShowItsProgramIsNoDoorkeeper) {  // process_tree.h R3
+  EXPECT_FALSE(as_ordinary_user([] {
+    const channel::Doorkeeper doorkeeper;
+    return has_descendants();
+  }));
+  EXPECT_TRUE(as_ordinary_user([] {
+    start_named([] { prctl(PR_SET_DUMPABLE, 0); });
+    return has_descendants();
+  }));
+}
+
+// The kernel shows it as a process that has ended and runs no program, as it does a doorkeeper that is about to end.
+TEST_F(EndingTest, AProcessWhoseFirstThreadHasEndedIsReached) {  // process_tree.h R3, R4
+  for (const char* const name : {"some", channel::Doorkeeper::kName}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_NAME, name);
+      std::thread([] {
+        for (;;) pause();
+      }).detach();
+      syscall(SYS_exit, 0);
+    }
+    EXPECT_TRUE(wait_until([&] {
+      std::ifstream file("/proc/" + std::to_string(child) + "/stat");
+      std::string line;
+      return std::getline(file, line) && line.find(") Z ") != std::string::npos;
+    }));
+    EXPECT_TRUE(has_descendants()) << name;
+    kill_descendants([&](pid_t pid, int status) { ended.push_back({pid, status}); });
+    EXPECT_THAT(ended, testing::Contains(std::pair<pid_t, int>(child, SIGKILL))) << name;
+    kill(child, SIGKILL);  // if it has been passed over
+    ended.clear();
+  }
+}
+
 // Parents get the signal first, and end at once: their children are then this process's, and get it all the same.
 TEST_F(EndingTest, ChildrenOfThoseThatEndAtOnceAreReached) {  // process_tree.h R1
   for (int round = 0; round < 20; ++round) {
@@ -180,10 +252,13 @@ TEST_F(EndingTest, AGraceIsSecondsOrOff) {
   }
 }
 
-// What `simulator` does in its process; the supervisor's status.
-int status_supervised(const std::function<int()>& simulator, Ending::Grace grace = milliseconds(100)) {
+// What `simulator` does in its process, after `before` in the supervisor; the supervisor's status.
+int status_supervised(
+    const std::function<int()>& simulator, Ending::Grace grace = milliseconds(100),
+    const std::function<void()>& before = [] {}) {
   const pid_t supervisor = fork();
   if (supervisor == 0) {
+    before();
     const auto status = supervise(grace);
     _exit(status ? *status : simulator());
   }
@@ -194,6 +269,21 @@ int status_supervised(const std::function<int()>& simulator, Ending::Grace grace
 
 TEST_F(EndingTest, ASimulatorThatEndsGivesItsStatus) {  // supervisor.h R2
   for (const int status : {0, 3, 137}) EXPECT_EQ(status_supervised([status] { return status; }), status);
+}
+
+TEST_F(EndingTest, AnInheritedSigchldThatIsIgnoredChangesNothing) {  // process_tree.h R1
+  const auto ignore = [] {
+    signal(SIGCHLD, SIG_IGN);
+    alarm(60);  // of one that waits for ever
+  };
+  EXPECT_EQ(status_supervised([] { return 3; }, milliseconds(100), ignore), 3);
+  const auto run_false = [] {
+    SignalDescriptor signals;
+    ChildProcess child({"false"}, {}, signals);
+    wait_until([&] { return child.reap(), child.ended(); });
+    return child.ended() ? 10 + child.status() : 99;
+  };
+  EXPECT_EQ(status_supervised(run_false, milliseconds(100), ignore), 11);
 }
 
 TEST_F(EndingTest, WhatAKilledSimulatorLeavesIsEnded) {  // supervisor.h R1, R2
