@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // READ data: asking for it, and building responses of it (R4, R7 of ack_generator.h).
 #include <algorithm>
+#include <utility>
 
 #include "model/blocks/ack_generator.h"
 #include "model/types/syndrome.h"
@@ -64,7 +65,8 @@ void AckGenerator::issue(Cycle now) {
   }
 }
 
-// Brings the flow that the policy chooses to the front. The one that is there has data to ask for.
+// Brings the flow that the policy chooses to the front, and leaves the order of the others: the longest waiting first.
+// The one that is there has data to ask for; if it has been served it waits from now on.
 void AckGenerator::schedule() {
   std::vector<ReadTurn> waiting;
   std::vector<std::uint32_t> places;
@@ -76,7 +78,14 @@ void AckGenerator::schedule() {
     places.push_back(n);
   }
   const std::size_t chosen = scheduler_->next(waiting);
-  for (std::uint32_t n = chosen < places.size() ? places[chosen] : 0; n > 0; --n) served_.push(served_.pop(), Cycle{});
+  std::uint32_t place = chosen < places.size() ? places[chosen] : 0;
+  if (place == 0) return;
+  if (AnswerTable::Flow& before = answers_.flow(served_.front()); before.turns > 0) {
+    before.turns = 0;
+    served_.push(served_.pop(), Cycle{});
+    --place;
+  }
+  for (; place > 0; --place) std::swap(served_.at(place), served_.at(place - 1));
 }
 
 // Asks for the next piece of the response at hand.

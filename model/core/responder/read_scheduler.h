@@ -20,8 +20,9 @@ struct ReadTurn {
 class ReadScheduler {
  public:
   virtual ~ReadScheduler() = default;
-  // `waiting`: QPs with READ data to ask for, at least one, the longest waiting first. The index of that whose next
-  // response is asked for; another number than an index is the first one.
+  // `waiting`: QPs with READ data to ask for, at least one. The first is the one whose turn it is, the others wait, the
+  // longest waiting first. The index of that whose next response is asked for; another number than an index is the
+  // first one. To choose another one ends the turn of the first. Asked once for each response.
   virtual std::size_t next(std::span<const ReadTurn> waiting) = 0;
 };
 

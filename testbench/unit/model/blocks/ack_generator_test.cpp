@@ -624,6 +624,42 @@ TEST(AckGenerator, ASchedulerDecidesWhoseReadIsServed) {  // core/responder/read
   fixture.expect_clean();
 }
 
+// Chooses in no order, and sees whether those that wait come in the order of their waiting.
+struct OrderCheck final : ReadScheduler {
+  OrderCheck(std::uint32_t& to, std::uint32_t& wrong) : calls(to), out_of_order(wrong) {}
+  std::size_t next(std::span<const ReadTurn> waiting) override {
+    ++calls;
+    for (const ReadTurn& w : waiting) since.try_emplace(w.qpn, calls);
+    for (std::size_t n = 1; n < waiting.size(); ++n) {
+      if (waiting[n].turns != 0) ++out_of_order;
+      const bool first_has_turn = n == 1 && waiting[0].turns > 0;
+      if (!first_has_turn && since.at(waiting[n - 1].qpn) > since.at(waiting[n].qpn)) ++out_of_order;
+    }
+    const std::size_t chosen = calls * 5 % 7 % waiting.size();
+    since.at(waiting[chosen].qpn) = calls;
+    return chosen;
+  }
+  std::uint32_t &calls, &out_of_order;
+  std::map<Qpn, std::uint32_t> since;  // which call it waits
+};
+
+TEST(AckGenerator, ASchedulerSeesTheLongestWaitingFirst) {  // core/responder/read_scheduler.h
+  const AckGeneratorParams params;
+  ASSERT_EQ(params.responses_per_turn, 1u);
+  Bench bench;
+  std::uint32_t calls = 0, out_of_order = 0;
+  Fixture fixture(bench, params, 100, 8, {}, nullptr, std::make_unique<OrderCheck>(calls, out_of_order));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 8192));
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    QpContext& other = fixture.add_qp(Qpn{0x12 + n});
+    fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200 + 100 * n, 8192));
+  }
+  bench.run();
+  EXPECT_EQ(calls, 4u * 8);
+  EXPECT_EQ(out_of_order, 0u);
+  fixture.expect_clean();
+}
+
 TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {
   AckGeneratorParams params;
   params.read_responses_in_flight = 3;
