@@ -10,13 +10,14 @@
 //   R3  The thread exists from the beginning: no program can make the simulator need it when there is none to be had.
 //   R4  Ticks are counted, not time: a simulator that was stopped goes on as if nothing had happened.
 //   R5  Pages of a file system in user space (FUSE) that another process serves do not end with the program. The kernel
-//       waits for them where not even SIGKILL is heeded. So a file system is aborted when the access goes on for most_ticks
-//       after the program was killed. When the simulator is asked to end it is half of end_ticks. The file system is
-//       one that the accessed pages are mapped from and that has requests waiting. There is one in each tick until the
-//       access fails. It is aborted through fusectl, which has to be mounted at kConnections, by root or by its owner. Where that
-//       cannot be, a line on standard error says what can be done. Until then the access lasts, and no signal ends the
-//       simulator. It helps to mount fusectl later, or to end the file system's process. A file system of the kernel
-//       whose server does not answer (NFS) cannot be aborted, nor one where /proc/PID/maps cannot be read.
+//       waits for them where not even SIGKILL is heeded. So a file system is aborted when the access goes on for
+//       most_ticks after the program was killed. When the simulator is asked to end it is half of end_ticks. The file
+//       system is one that the accessed pages are mapped from and that has requests waiting. There is one in each tick
+//       until the access fails. It is aborted through fusectl, which has to be mounted at kConnections, by root or by
+//       its owner. Where that cannot be, a line on standard error says what can be done. Until then the access lasts,
+//       and no signal ends the simulator. It helps to mount fusectl later, or to end the file system's process. A file
+//       system of the kernel whose server does not answer (NFS) cannot be aborted, nor one where /proc/PID/maps cannot
+//       be read.
 #pragma once
 
 #include <sys/types.h>

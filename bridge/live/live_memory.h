@@ -15,13 +15,13 @@
 //       mapping lasts until it is released: messages that arrive until the program's QPs are gone find the WQEs that it
 //       has posted.
 //   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6). When
-//       it waits for long the program is killed. A file system in user space that another process serves is aborted, where that
-//       can be done (access_watch.h R5). By the descriptor the kernel does not wait for userfaultfd: the access
-//       fails.
+//       it waits for long the program is killed. A file system in user space that another process serves is aborted,
+//       where that can be done (access_watch.h R5). By the descriptor the kernel does not wait for userfaultfd: the
+//       access fails.
 //   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them.
-//       A read alone takes three times as long as its share of that. It finds the process by its number. So the bytes of the same
-//       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
-//       it is used. Reads that it did not carry out are tried again one by one.
+//       A read alone takes three times as long as its share of that. The call finds the process by its number. So the
+//       bytes of the same call include those by which the library has made this memory known (channel::Open). When they
+//       differ nothing of it is used. Reads that it did not carry out are tried again one by one.
 //   R7  The cost is compared with process_vm_* without proof, which was 1.2 us for up to 4 KiB and 5 us for 64 KiB
 //       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
 //       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings.

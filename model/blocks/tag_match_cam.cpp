@@ -284,7 +284,7 @@ bool TagMatchCam::search_on(Cycle now) {
 
 // What the later packets of the message, and its end, are to be labelled with. (R18)
 void TagMatchCam::keep(const WqeRequest& p, Cycle now) {
-  context_write.write(now, {p.line, {p.tag_verdict, p.tag_context, p.tag}});
+  context_write.write(now, {p.line, {.tag_verdict = p.tag_verdict, .tag_context = p.tag_context, .tag = p.tag}});
 }
 
 void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
@@ -297,7 +297,7 @@ void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
     ++counters_.untagged;
     p.tag_verdict = opcode == TmhOpcode::kFinish ? TagVerdict::kOrdinary : TagVerdict::kNoTag;
   }
-  label_end(p, {p.tag_verdict, p.tag_context, p.tag});
+  label_end(p, {.tag_verdict = p.tag_verdict, .tag_context = p.tag_context, .tag = p.tag});
 }
 
 void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (R10)

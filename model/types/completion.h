@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "model/types/completion_codes.h"
 #include "model/types/event.h"
@@ -85,5 +86,6 @@ struct CqRecord : StoredCq {
 };
 inline constexpr std::size_t kCqContextBytes = 64;
 static_assert(sizeof(CqRecord) == kCqContextBytes);
+static_assert(std::has_unique_object_representations_v<CqRecord>);
 
 }  // namespace rxnic

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "model/types/access.h"
 #include "model/types/completion.h"
@@ -81,6 +82,7 @@ struct QpAttributes {
   Address local, remote;     // RC, UC: packets from other addresses are dropped
   std::uint16_t mtu = 1024;  // bytes
   std::uint16_t pkey = kDefaultPkey;
+  std::uint8_t reserved[2] = {};
   std::uint32_t qkey = 0;  // UD
   Cqn receive_cq{}, send_cq{};
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
@@ -104,13 +106,15 @@ struct ResponderContext : QpAttributes {
   bool established = false;  // a request has come since software moved the QP to RTR
   MessageKind message = MessageKind::kNone;
   bool request_failed = false;  // the data of a response could not be written
+  std::uint8_t reserved2 = 0;
   Psn expected_psn;
   std::uint32_t msn = 0;             // 24 bits, messages completed
   std::uint32_t failed_request = 0;  // number of the WQE that this response belongs to
   std::uint32_t messages = 0;        // messages begun
-  std::uint64_t message_start = 0;   // cycle in which the first packet of the current message arrived
-  std::uint64_t message_bytes = 0;   // received so far of the current message
-  std::uint64_t write_va = 0;        // next byte of a WRITE
+  std::uint8_t reserved3[4] = {};
+  std::uint64_t message_start = 0;  // cycle in which the first packet of the current message arrived
+  std::uint64_t message_bytes = 0;  // received so far of the current message
+  std::uint64_t write_va = 0;       // next byte of a WRITE
   Key write_rkey{};
   std::uint32_t write_left = 0;  // bytes of the RETH's length not received yet
   WqId message_queue = kNoWq;    // that the current SEND took its WQE from (XRC: the SRQ of its first packet)
@@ -122,7 +126,11 @@ static_assert(OpenWqe{}.wqe_slot == kNoWqeSlot);
 // One queue pair's context: what software set, and a part for each block that keeps state of a QP. Only that block
 // reads and writes its part (and, between cycles, the control plane). OpenWqe, TagContext and CompletionContext cross
 // ports (descriptors.toml). The context is whole cache lines of the host.
-struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
+struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {
+  std::uint8_t reserved4[6] = {};
+};
+// Padding would be written to host memory, with whatever a stack has held there.
+static_assert(std::has_unique_object_representations_v<StoredQpContext>);
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 
 // The context on the chip.
@@ -161,6 +169,7 @@ struct MptEntry {
   std::uint8_t reserved2[4] = {};
 };
 static_assert(sizeof(MptEntry) == 64);
+static_assert(std::has_unique_object_representations_v<MptEntry>);
 
 constexpr BusAddress qp_context_address(Qpn q) { return icm::kQpContexts + std::uint64_t{raw(q)} * 256; }
 constexpr BusAddress cq_context_address(Cqn c) { return icm::kCqContexts + std::uint64_t{raw(c)} * kCqContextBytes; }

@@ -55,5 +55,6 @@ struct TagOverflowEntry : StoredTag {
   std::uint8_t reserved[16] = {};
 };
 static_assert(sizeof(TagOverflowEntry) == 64);
+static_assert(std::has_unique_object_representations_v<TagOverflowEntry>);
 
 }  // namespace rxnic

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "model/types/data_segment.h"
 #include "model/types/doorbell.h"
@@ -41,6 +42,7 @@ struct WqRecord : StoredQueue {
 };
 inline constexpr std::size_t kWqContextBytes = 64;
 static_assert(sizeof(WqContext) == 40 && sizeof(WqRecord) == kWqContextBytes);
+static_assert(std::has_unique_object_representations_v<WqRecord>);
 
 struct ScatterList {
   std::uint16_t sge_count = 0;

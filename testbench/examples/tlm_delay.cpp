@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that is a TLM-2.0 target with delays of its own. They are 200 ns for the receive buffers of one QP,
-// 900 ns for those of another, 50 ns elsewhere. Prints when the SENDs to each are completed after they were put on the wire.
+// Host memory that is a TLM-2.0 target with delays of its own. They are 200 ns for the receive buffers of
+// one QP, 900 ns for those of another, 50 ns elsewhere. Prints when the SENDs to each are completed after they were put
+// on the wire.
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdio>
 #include <span>
