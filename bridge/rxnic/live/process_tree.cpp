@@ -67,9 +67,10 @@ std::optional<std::string> program_of(const std::string& pid) {
 // (R3) The name alone is anybody's.
 bool is_doorkeeper(const Process& process) {
   static const std::string kOwn = program_of("self").value_or(""), kAgent = CmAgent::program();
-  if (process.name != channel::Doorkeeper::kName || process.threads > 1) return false;
+  if (process.name != channel::Doorkeeper::kName) return false;
   const std::optional<std::string> program = program_of(std::to_string(process.pid));
-  return program && (program->empty() || program == kOwn || program == kAgent);
+  const bool ends = program && program->empty() && process.threads <= 1;
+  return ends || (program && (program == kOwn || program == kAgent));
 }
 
 // Parents before their children.

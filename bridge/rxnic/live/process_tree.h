@@ -7,8 +7,8 @@
 //   R2  A signal never goes to a process that was not below this one, though numbers are used again.
 //   R3  Processes that run as another user cannot be signalled and are passed over. So are doorkeepers
 //       (bridge/channel/doorkeeper.h) of this program and of the agent of rdma_cm, which end by themselves. A
-//       doorkeeper has the name of one and a single thread, and runs one of these two programs. One that runs no
-//       program any more is about to end. A process that does not show its program (PR_SET_DUMPABLE) is none.
+//       doorkeeper has the name of one, and runs one of these two programs. With a single thread and no program any
+//       more it is about to end. A process that does not show its program (PR_SET_DUMPABLE) is none.
 //   R4  A process whose first thread has ended lives as long as another thread of it does.
 //   R5  A process that SIGKILL has not ended after kPatience is not waited for. The kernel may keep it for ever: it
 //       may be closing a file of a file system in user space that does not answer.
