@@ -3,6 +3,7 @@
 // and which of these are accepted.
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,8 +64,10 @@ channel::Descriptor process_of(int socket, pid_t pid) {
 bool LivePrograms::open(std::string& error) {
   if (!listener_.open(options_.address, error)) return false;
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
-  if (watch(listener_.get(), Source::kListener, 0) && watch(stop_event_.get(), Source::kStop, 0) &&
-      (options_.extra < 0 || watch(options_.extra, Source::kExtra, 0))) {
+  // When there was none for it, errno says so now.
+  if (epoll_ && !stop_event_) stop_event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (epoll_ && stop_event_ && watch(listener_.get(), Source::kListener, 0) &&
+      watch(stop_event_.get(), Source::kStop, 0) && (options_.extra < 0 || watch(options_.extra, Source::kExtra, 0))) {
     return true;
   }
   error = "cannot wait for programs at '" + options_.address + "': " + std::strerror(errno);
