@@ -194,7 +194,7 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   fcntl(open.events.get(), F_SETFL, O_NONBLOCK);
   std::optional<std::uint32_t> only;
   if (!sees_all) only = hello.only_nic;
-  manager_->open(file, only);
+  manager_->open(file, only, open.program);
   open.greeted = true;
   const int end = theirs.get();
   return answer(open.socket.get(), bytes_of(CallReply{}), {&end, 1});

@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -50,7 +51,12 @@ Manager::Manager(std::vector<NicAddress> nics, Surroundings& surroundings, std::
 
 Manager::~Manager() = default;
 
-void Manager::open(File file, std::optional<std::uint32_t> only_nic) { files_[file].only_nic = only_nic; }
+void Manager::open(File file, std::optional<std::uint32_t> only_nic, std::uint64_t program) {
+  const auto other = std::find_if(files_.begin(), files_.end(),
+                                  [program](const auto& of) { return program != 0 && of.second.program == program; });
+  auto ids = other == files_.end() ? std::make_shared<int>() : other->second.ids;
+  files_[file] = {.only_nic = only_nic, .events = {}, .program = program, .ids = std::move(ids)};
+}
 
 void Manager::close(File file, Time now) {
   const auto at = files_.find(file);
@@ -221,7 +227,7 @@ int Manager::destroy_id(File file, std::span<const std::uint8_t> in, Time now, O
 }
 
 bool Manager::has_room(File file) const {  // (R8)
-  return files_.at(file).ids.use_count() <= kMostOfFile && all_.use_count() <= kMost &&
+  return files_.at(file).ids.use_count() <= kMostOfProgram && all_.use_count() <= kMost &&
          connections_.size() < kMostConnections;
 }
 

@@ -25,8 +25,9 @@
 //       SIDR_REQ 180 (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with
 //       less. A kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject
 //       it.
-//   R8  A file may have kMostOfFile IDs and multicast groups, all files together kMost. One more is ENOMEM, and a
-//       request for one more is dropped as one beyond the backlog is. Connections, which outlive their IDs (R5), are
+//   R8  The files of a program may have kMostOfProgram IDs and multicast groups, and count themselves from the second
+//       on. All files together may have kMost. One more is ENOMEM, and a request for one more is dropped as one beyond
+//       the backlog is. Connections, which outlive their IDs (R5), are
 //       bounded by kMostConnections in the same way.
 //   R9  An ID resolves its address once and then its route once: EINVAL afterwards. An address that nobody has may be
 //       tried again. While kMostErrors events of such tries have not been taken the next try is ENOMEM. So the events
@@ -100,15 +101,15 @@ class Manager {
   static constexpr Time kResponseTime{4096ll << kTimeCode};
   static constexpr unsigned kRetries = 15;
   static constexpr Time kTimeWait{4096ll << 19};
-  static constexpr long kMostOfFile = 16384, kMost = 65535;  // librdmacm knows no greater number of an ID
+  static constexpr long kMostOfProgram = 16384, kMost = 65535;  // librdmacm knows no greater number of an ID
   static constexpr std::uint32_t kMostErrors = 16;
   static constexpr std::size_t kMostConnections = 2 * std::size_t{kMost};
 
   Manager(std::vector<NicAddress> nics, Surroundings& surroundings, std::uint32_t seed);
   ~Manager();
 
-  // A file that sees all NICs, or one.
-  void open(File file, std::optional<std::uint32_t> only_nic);
+  // A file that sees all NICs, or one. `program`: whose file it is; 0: not known, as a program of its own.
+  void open(File file, std::optional<std::uint32_t> only_nic, std::uint64_t program = 0);
   void close(File file, Time now);
   // A command without its header; `out` bytes of reply are wanted. 0 or a positive errno.
   int command(File file, std::uint32_t number, std::span<const std::uint8_t> in, std::size_t out, Time now,
@@ -175,7 +176,8 @@ class Manager {
   struct OpenFile {
     std::optional<std::uint32_t> only_nic;
     std::deque<Event> events;
-    std::shared_ptr<int> ids = std::make_shared<int>();
+    std::uint64_t program = 0;
+    std::shared_ptr<int> ids;  // of its program
   };
   struct Id {
     std::uint32_t number = 0;

@@ -787,13 +787,13 @@ TEST_F(ManagerTest, PrivateDataThatDoesNotFitIsRefused) {  // R7
   }
 }
 
-TEST_F(ManagerTest, AFileHasABoundOfIdsAndGroups) {  // R8
+TEST_F(ManagerTest, AProgramHasABoundOfIdsAndGroups) {  // R8
   const File third{3};
   manager.open(third, {});
   rdma_ucm_create_id c{};
   c.ps = RDMA_PS_TCP;
   const std::uint32_t first = routed(kClient, 20, ipv4_endpoint(0xc6120002), RDMA_PS_UDP);
-  for (long n = 1; n < Manager::kMostOfFile; ++n) {
+  for (long n = 1; n < Manager::kMostOfProgram; ++n) {
     ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), 0) << n;
   }
   EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), ENOMEM);
@@ -817,6 +817,22 @@ TEST_F(ManagerTest, AFileHasABoundOfIdsAndGroups) {  // R8
   EXPECT_EQ(manager.ids(), 2u);
 }
 
+TEST_F(ManagerTest, AProgramHasItsBoundHoweverManyFilesItOpens) {  // R8
+  constexpr std::uint64_t kProgram = 77;
+  rdma_ucm_create_id c{};
+  c.ps = RDMA_PS_TCP;
+  long made = 0;
+  for (std::uint32_t file = 10; file < 14; ++file) {
+    manager.open(File{file}, {}, kProgram);
+    while (command(File{file}, RDMA_USER_CM_CMD_CREATE_ID, c) == 0) ++made;
+  }
+  EXPECT_EQ(made, Manager::kMostOfProgram);
+  manager.open(File{20}, {}, kProgram + 1);
+  EXPECT_EQ(command(File{20}, RDMA_USER_CM_CMD_CREATE_ID, c), 0) << "another program's";
+  for (std::uint32_t file = 10; file < 13; ++file) manager.close(File{file}, now);
+  EXPECT_EQ(command(File{13}, RDMA_USER_CM_CMD_CREATE_ID, c), 0) << "those of its other files have gone";
+}
+
 TEST_F(ManagerTest, AllFilesTogetherHaveABoundOfIds) {  // R8
   rdma_ucm_create_id c{};
   c.ps = RDMA_PS_TCP;
@@ -835,7 +851,7 @@ TEST_F(ManagerTest, ARequestThatFindsNoRoomForItsIdIsDroppedAndComesAgain) {  //
   ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
   ASSERT_EQ(listen(kServer, listener, 10), 0);
   std::uint32_t last = 0;
-  for (long n = 1; n < Manager::kMostOfFile; ++n) last = create(kServer, 11);
+  for (long n = 1; n < Manager::kMostOfProgram; ++n) last = create(kServer, 11);
   ASSERT_EQ(connect(kClient, routed(kClient, 20, ipv4_endpoint(0xc6120002, kService)), 0x111), 0);
   deliver();
   EXPECT_TRUE(quiet(kServer));
