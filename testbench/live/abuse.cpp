@@ -195,6 +195,19 @@ void semaphore() {
   sleep(3);
 }
 
+// A SEND of what is at `page`, which somebody has to supply.
+void send_from(const World& world, ibv_cq* cq, void* page, std::size_t bytes, int access) {
+  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), page, bytes, access), "ibv_reg_mr");
+  const Owned<ibv_qp> a = make_qp(world, cq, cq), b = make_qp(world, cq, cq);
+  connect_both(a.get(), world, b.get(), world);
+  std::array<ibv_sge, 1> list{ibv_sge{reinterpret_cast<std::uint64_t>(page), 1024, region->lkey}};
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+  std::printf("sends\n");
+  std::fflush(stdout);
+  post(a.get(), wr);
+  std::printf("%s\n", ibv_wc_status_str(take(cq).status));
+}
+
 void userfault() {
   constexpr std::uint64_t kPage = 4096;
   const channel::Descriptor fault(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC)));
@@ -209,15 +222,7 @@ void userfault() {
   range.range = {reinterpret_cast<std::uint64_t>(page), kPage};
   range.mode = UFFDIO_REGISTER_MODE_MISSING;
   require(ioctl(fault.get(), UFFDIO_REGISTER, &range) == 0, "UFFDIO_REGISTER");
-  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), page, kPage, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
-  const Owned<ibv_qp> a = make_qp(world, cq.get(), cq.get()), b = make_qp(world, cq.get(), cq.get());
-  connect_both(a.get(), world, b.get(), world);
-  std::array<ibv_sge, 1> list{ibv_sge{reinterpret_cast<std::uint64_t>(page), 1024, region->lkey}};
-  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
-  std::printf("sends\n");
-  std::fflush(stdout);
-  post(a.get(), wr);
-  std::printf("%s\n", ibv_wc_status_str(take(cq.get()).status));
+  send_from(world, cq.get(), page, kPage, IBV_ACCESS_LOCAL_WRITE);
 }
 
 void send_from_file(const char* path) {
@@ -228,15 +233,7 @@ void send_from_file(const char* path) {
   const Owned<ibv_cq> cq = world.cq(16);
   void* const page = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, file.get(), 0);
   require(page != MAP_FAILED, "mmap");
-  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), page, kPage, 0), "ibv_reg_mr");
-  const Owned<ibv_qp> a = make_qp(world, cq.get(), cq.get()), b = make_qp(world, cq.get(), cq.get());
-  connect_both(a.get(), world, b.get(), world);
-  std::array<ibv_sge, 1> list{ibv_sge{reinterpret_cast<std::uint64_t>(page), 1024, region->lkey}};
-  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
-  std::printf("sends\n");
-  std::fflush(stdout);
-  post(a.get(), wr);
-  std::printf("%s\n", ibv_wc_status_str(take(cq.get()).status));
+  send_from(world, cq.get(), page, kPage, 0);
 }
 
 void silent(std::uint32_t count) {
