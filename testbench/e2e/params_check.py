@@ -60,6 +60,14 @@ def figure(report, path):
     return at if isinstance(at, (int, float)) else 0
 
 
+def program(bench):
+    """The command that starts it: a sanitizer's library comes before the one that `rxnic run` preloads."""
+    options = bench.options
+    if not options.preload:
+        return [options.program]
+    return ["sh", "-c", f'LD_PRELOAD={options.preload}${{LD_PRELOAD:+:$LD_PRELOAD}} exec "$0" "$@"', options.program]
+
+
 class Walk:
     """Runs scenarios, each with the same values once; a default is the same set as not."""
 
@@ -88,7 +96,7 @@ class Walk:
                 what += ["--quiet", "--out", "out", *settings]
             else:
                 what = ["run", "--quiet", "--nics", scenario.nics, "--out", "out", *settings]
-                what += ["--", self.bench.options.program, scenario.what]
+                what += ["--", *program(self.bench), scenario.what]
             command = " ".join(map(str, what))
             self.reports[key] = None
             try:
@@ -251,4 +259,5 @@ if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)
     for option, what in (("--make-traffic", "the program that writes captures"), ("--program", "params_program")):
         parser.add_argument(option, required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FILE", help=what)
+    parser.add_argument("--preload", metavar="FILE", help="a sanitizer's library for programs that rxnic starts")
     sys.exit(e2e.run(parser, CHECKS))
