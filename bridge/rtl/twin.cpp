@@ -236,16 +236,17 @@ std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, co
         fmt::format("--random-init: found with {}, RTL in a simulator, which has options of its own for it", from));
   }
   if (!from.empty()) return twin_of_file(block, facts, from, random_init);
-  if (built_rtl().empty()) {
-    throw std::invalid_argument(fmt::format(
-        "{}: found no RTL of the project; expected what the target rtl builds with Verilator (scripts/rxnic does it)",
-        rtl_folder()));
-  }
   std::string found;
   for (const RxnicRtl* rtl : built_rtl()) {
     if (rtl->block != block) continue;
     if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create(random_init));
     found += "\n  " + parameters_text(*rtl);
+  }
+  if (found.empty()) {
+    throw std::invalid_argument(
+        fmt::format("{0}: found no RTL of the project for {1}; expected what the target rtl_{1} builds with Verilator "
+                    "(scripts/rxnic does it)",
+                    rtl_folder(), block));
   }
   throw std::invalid_argument(fmt::format(
       "{}: its RTL was not built with these parameters (scripts/build_rtl does it), but with:{}", block, found));
