@@ -235,6 +235,23 @@ def check_readmes(tree):
             yield f"{readme}: is longer than one page (80 lines)"
 
 
+def anchors(page):
+    """What a link may name behind #: each heading in lower case, with - for blanks, without other punctuation."""
+    headings = re.findall(r"^#+ (.+)$", page, re.M)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def check_links(tree):
+    """Every link of a page into the project names a file or folder that git has, and a heading of it, if any."""
+    known = set(tree.files) | {str(parent) for name in tree.files for parent in pathlib.PurePath(name).parents}
+    for name in tree.named(".md"):
+        text = tree.text(name)
+        for link in re.finditer(r"\]\((?!\w+:)([^)\s#]*)#?([^)\s]*)\)", text):
+            to = os.path.normpath(os.path.join(os.path.dirname(name), link[1])) if link[1] else name
+            if to not in known or link[2] and link[2] not in anchors(tree.text(to)):
+                yield f"{name}:{text.count(chr(10), 0, link.start()) + 1}: there is nothing at {link[0][2:-1]}"
+
+
 def check_layout(tree):
     """The top level holds what it should, and nothing is large."""
     tops = {name.split("/")[0] for name in tree.files}

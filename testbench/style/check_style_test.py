@@ -226,6 +226,19 @@ class CheckStyle(unittest.TestCase):
         self.write("model/core/README.md", "line\n" * 81)
         self.assert_one("readmes", "model/core/README.md")
 
+    def test_links_to_what_exists(self):
+        self.write("model/core/README.md", "[a](list.h), [b](../core), [c](../../LICENSE), [d](https://example.org/x),"
+                   " [e](../../traces/README.md#host--port), [f](#own-page)\n# Own page\n")
+        self.write("traces/README.md", "## `Host` / port\n")
+        self.assertEqual(self.offences("links"), [])
+
+    def test_link_to_nothing(self):
+        for link in ("gone.h", "../gone", "core/list.h", "/model/core/list.h", "../../..", "#gone",
+                     "../../traces/README.md#gone"):
+            with self.subTest(link):
+                self.write("model/core/README.md", f"page\nsee [it]({link})\n")
+                self.assert_one("links", "model/core/README.md:2", link)
+
     def test_top_level_with_something_else(self):
         self.write("docs/README.md", "page\n")
         self.assert_one("layout", "docs")
