@@ -163,14 +163,10 @@ def check_spdx(tree):
             yield f"{name}: expected one SPDX line, the first (after #!), found {len(at)}"
 
 
-def block_stems(tree):
-    return {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
-            if re.search(r":\s*public\s+\w+Ports\b", tree.text(name))}
-
-
 def check_blocks(tree):
     """A block has ports, a header, a source and a timed test; every block that params.toml names exists."""
-    stems = block_stems(tree)
+    stems = {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
+             if re.search(r":\s*public\s+\w+Ports\b", tree.text(name))}
     if "model/params/params.toml" in tree.files:
         stems |= set(tomllib.loads(tree.text("model/params/params.toml"))) - NOT_BLOCKS
     for stem in sorted(stems):
@@ -205,18 +201,6 @@ def check_blocks(tree):
         listed = "rtl/CMakeLists.txt"
         if listed not in tree.files or f"rxnic_twin({block} " not in tree.text(listed):
             yield f"{name}: {listed} has no configuration of {block}"
-
-
-def check_ports(tree):
-    """A block includes no other one: it reaches another block over its ports, and a memory that it was given."""
-    stems = block_stems(tree)
-    for name in tree.named(".h", ".cpp", under="model/blocks/"):
-        file = pathlib.PurePath(name).stem
-        stem = max((s for s in stems if f"{file}_".startswith(f"{s}_")), key=len, default=None)
-        for number, line in enumerate(tree.text(name).splitlines(), 1):
-            include = re.match(r'#include "model/(?:blocks|ports)/([^"]+?)(?:_ports)?\.h"', line)
-            if stem is not None and include and include[1] in stems - {stem}:
-                yield f"{name}:{number}: includes another block's {include[0].split()[1]}"
 
 
 def check_readmes(tree):

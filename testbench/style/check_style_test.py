@@ -197,15 +197,6 @@ class CheckStyle(unittest.TestCase):
         (self.root / "rtl/cam.sv").unlink()
         self.assert_one("blocks", "no rtl/cam.sv")
 
-    def test_block_that_reaches_another_one(self):
-        self.write("model/blocks/other.h", LICENCE + "class Other final : public OtherPorts {};\n")
-        self.write("model/blocks/cam.cpp",
-                   LICENCE + '#include "model/blocks/other.h"\n#include "model/ports/other_ports.h"\n')
-        found = self.offences("ports")
-        self.assertEqual(len(found), 2, found)
-        self.assertIn("includes another block's \"model/blocks/other.h\"", found[0])
-        self.assertIn("includes another block's \"model/ports/other_ports.h\"", found[1])
-
     def test_module_without_block(self):
         self.write("rtl/other.sv", LICENCE)
         self.assert_one("blocks", "rtl/other.sv")
