@@ -109,13 +109,20 @@ def package(bench):
 
 
 def alone(bench):
-    """RXNIC_BRIDGE=OFF: the model without the program; tests need the program."""
+    """RXNIC_BRIDGE=OFF: the model without the program; tests need the program. With link-time optimization its archives
+    have machine code, too."""
     configure = ["cmake", "-S", e2e.ROOT, "-B", "alone", "-G", "Ninja", "-DRXNIC_BRIDGE=OFF"]
     refused = bench.start(*configure)
     bench.expect(refused.returncode != 0 and "RXNIC_TESTS or RXNIC_FUZZ ON" in refused.stderr, refused.stderr)
-    done_well(bench, "configure", *configure, "-DRXNIC_TESTS=OFF")
+    done_well(bench, "configure", *configure, "-DRXNIC_TESTS=OFF", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON")
     targets = done_well(bench, "targets", "cmake", "--build", "alone", "--target", "help").stdout
     bench.expect("rxnic_system" in targets and "rxnic_verbs" not in targets, targets[:2000])
+    made = "model/params/CMakeFiles/rxnic_params.dir/text_file.cpp.o"
+    done_well(bench, "one object", "cmake", "--build", "alone", "--target", made)
+    found = done_well(bench, "readelf", "readelf", "-SsW", bench.folder / "alone" / made).stdout
+    bench.expect(".gnu.lto_" in found, "link-time optimization: no bytecode")
+    code = re.search(r"FUNC +GLOBAL +DEFAULT +\d+ _ZN5rxnic12open_to_read", found)
+    bench.expect(code and "__gnu_lto_slim" not in found, f"link-time optimization: no machine code: {found[:2000]}")
 
 
 def lines(bench):
