@@ -48,10 +48,12 @@ def program(bench):
     bench.expect_equal((bench.folder / "run" / "report.json").read_bytes(), report_of_build(bench), "report.json")
     seen = done_well(bench, "run", rxnic, "run", "--quiet", "--out", "live", "--", "sh", "-c", "echo $LD_LIBRARY_PATH")
     bench.expect(seen.stdout.startswith(str(prefix / "lib" / "rxnic")), f"the library's folder: {seen.stdout}")
-    text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} replay --lock); COMP_CWORD=2; "
-            "_rxnic; echo ${COMPREPLY[*]}; COMP_WORDS=(" f"{rxnic} rep); COMP_CWORD=1; _rxnic; echo ${{COMPREPLY[*]}}")
-    found = done_well(bench, "completion", "bash", "-c", text).stdout.split("\n")
-    bench.expect_equal([set(line.split()) for line in found[:2]], [{"--lockstep"}, {"replay", "report"}], "completion")
+    blocks = {path.name.removesuffix("_twin.cpp") for path in (e2e.ROOT / "bridge" / "rtl").glob("*_twin.cpp")}
+    for words, wanted in (("rep", {"replay", "report"}), ("replay --lock", {"--lockstep"}), ("replay --rtl ''", blocks),
+                          ("run --lockstep ''", blocks), ("replay --psn s", {"strict"})):
+        text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} {words}); "
+                "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rxnic; echo ${COMPREPLY[*]}")
+        bench.expect_equal(set(done_well(bench, "completion", "bash", "-c", text).stdout.split()), wanted, words)
 
 
 def report_of_build(bench):

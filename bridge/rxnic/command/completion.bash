@@ -9,7 +9,6 @@ _rxnic() {
   done
   help=$("$program" ${command:+"$command"} --help 2>/dev/null) || return 0
   case $before in
-    --lockstep | --rtl) choices='cqe_generator grh_scatter srq_wqe_fetcher tag_match_cam' ;;
     --set) choices=$("$program" params --json 2>/dev/null | sed -n 's/.*"name": *"\([a-z_.]*\)".*/\1=/p') ;;
     --config) choices=$(sed -n 's/.*one of \(nic_[a-z0-9_, ]*\).*/\1/p' <<<"$help" | tr -d ',') ;;
     -*) choices=$(sed -n "s/^ *$before [^{]*{\([^}]*\)}.*/\1/p" <<<"$help" | tr ',' ' ') ;;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "bridge/rtl/twin_facts.h"
 #include "bridge/rxnic/command/cli_options.h"
 
 namespace rxnic {
@@ -14,6 +15,13 @@ namespace rxnic {
 namespace {
 
 constexpr std::string_view kTransactions = ":transactions";
+
+// How --help shows a block: BLOCK, and in braces the names of those that have RTL, which the completion offers.
+std::string block_choices() {
+  std::string names;
+  for (const TwinBlock& block : twin_blocks()) names += fmt::format("{}{}", names.empty() ? "" : ",", block.name);
+  return "BLOCK:{" + names + "}";
+}
 
 RtlChoice parse_choice(const char* option, const std::string& text, bool may_compare) {
   RtlChoice choice;
@@ -48,7 +56,7 @@ void RtlOptions::describe(CLI::App& app) {
          "counted")
       ->delimiter(',')
       ->allow_extra_args(false)  // what follows may be a program with options of its own
-      ->type_name("BLOCK[=FILE|=dpi:ADDRESS][:transactions][,...]");
+      ->type_name(block_choices() + "[=FILE|=dpi:ADDRESS][:transactions][,...]");
   app.add_option(
          "--rtl", rtl_,
          "Blocks whose RTL takes the model's place, with the same result; of their counters the report has those\n"
@@ -57,7 +65,7 @@ void RtlOptions::describe(CLI::App& app) {
          "SystemVerilog that listens there (bridge/dpi)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("BLOCK[=FILE|=dpi:ADDRESS][,...]");
+      ->type_name(block_choices() + "[=FILE|=dpi:ADDRESS][,...]");
   app.add_flag("--clock-always", always_,
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
   random_init_option_ =
