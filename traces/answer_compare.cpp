@@ -384,6 +384,8 @@ void AnswerCompare::restart(const Address& peer, Qpn own) {
   settle_all(lane);
   lane.requested.clear();
   lane.late.clear();
+  lane.asked_again.clear();
+  lane.given.clear();
   lane.forgot_requests = lane.model_acked = lane.captured_any = lane.forgot_answers = false;
   lane.msn = {};
 }

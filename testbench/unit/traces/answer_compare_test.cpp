@@ -325,6 +325,32 @@ TEST(AnswerCompare, ARepetitionWithAnotherPositionIsADifference) {  // R2
   t.expect(0, 1);
 }
 
+TEST(AnswerCompare, ANewConnectionKnowsNoRepeatedReadsOfTheOldOne) {  // R2
+  Compare t;
+  t.request(t.request_headers(0, Operation::kReadRequest, 4096));
+  t.request(t.request_headers(2, Operation::kReadRequest, 2048));
+  t.c.restart(kPeer, Qpn{kOwn});
+  t.request(t.request_headers(2, Operation::kReadRequest, 1024));
+  t.captured(t.answer(2, 1, Operation::kReadResponseOnly, 0x1f, 1024));
+  t.model(t.answer(2, 1, Operation::kReadResponseOnly, 0x1f, 512));
+  EXPECT_EQ(t.c.counts().different, 1u) << "no other answer is waited for";
+  t.expect(0, 1);
+}
+
+TEST(AnswerCompare, ANewConnectionGivesNoResultAtTheOldOnesPsn) {  // R8
+  Compare t;
+  Headers atomic = t.request_headers(0, Operation::kFetchAdd);
+  atomic.va = 0x1000;
+  for (const bool again : {false, true}) {
+    if (again) t.c.restart(kPeer, Qpn{kOwn});
+    t.request(atomic);
+    t.captured(t.answer(0, 1, Operation::kAtomicAck, 0x1f, 0, 40));
+    t.model(t.answer(0, 1, Operation::kAtomicAck, 0x1f, 0, 40));
+  }
+  t.expect(1, 0);
+  EXPECT_EQ(t.c.counts().given, 1u) << "memory was filled with the first result";
+}
+
 TEST(AnswerCompare, ASequenceNakThatTheModelPassesIsALossOnTheWay) {  // R3
   Compare t;
   t.requests(0, 3);
