@@ -10,10 +10,6 @@
 namespace rxnic {
 namespace {
 
-constexpr std::int32_t kRangePsns = 1 << 20;   // longer ranges are split: PSNs are circular
-constexpr std::int32_t kRangesSpan = 1 << 22;  // older ranges are forgotten
-constexpr std::size_t kRangesKept = 4096;
-constexpr std::size_t kLateKept = 256;
 constexpr std::size_t kUnaskedKept = 64;
 constexpr std::size_t kSettledKept = 64;  // answers of the model kept for repetitions
 constexpr std::size_t kLookedThrough = 256;
@@ -76,21 +72,6 @@ AnswerCompare::Answer AnswerCompare::answer_of(const Headers& h, std::uint64_t n
   return {h.psn, h.msn, h.opcode, h.syndrome, h.payload_bytes, false, h.original, number};
 }
 
-bool AnswerCompare::requested(const Lane& lane, Psn psn) {
-  const auto holds = [psn](const Range& r) { return psn - r.first >= 0 && psn - r.end < 0; };
-  for (auto r = lane.requested.rbegin(); r != lane.requested.rend(); ++r) {
-    if (holds(*r)) return true;
-    if (psn - r->end >= 0) break;
-  }
-  if (std::any_of(lane.late.begin(), lane.late.end(), holds)) return true;
-  return lane.forgot_requests && psn - lane.requested.front().first < 0;
-}
-
-bool AnswerCompare::asked_again(const Lane& lane, Psn psn) {
-  return std::any_of(lane.asked_again.begin(), lane.asked_again.end(),
-                     [psn](const Range& r) { return psn - r.first >= 0 && psn - r.end < 0; });
-}
-
 void AnswerCompare::request(const Headers& h) {
   const OpcodeInfo& op = opcode_info(h.opcode);
   if (!(op.traits & kRequest) || !is_reliable(op.transport)) return;
@@ -98,38 +79,16 @@ void AnswerCompare::request(const Headers& h) {
   if (found == by_own_.end()) return;
   Lane& lane = *found->second;
   const std::uint32_t psns = op.traits & kRead ? packets_of(h.length, lane.mtu) : 1;
-  const Range range{h.psn, h.psn + psns};
-  const std::int32_t ahead = lane.requested.empty() ? 0 : h.psn - lane.requested.back().end;
-  const bool gap = !lane.requested.empty() && ahead > 0;
+  const RequestedPsns::Place place = lane.requested.add(h.psn, psns, (op.traits & kRead) != 0);
+  const bool gap = place == RequestedPsns::Place::kBehindGap;
   lost_requests_ |= gap;
-  if (ahead >= 0) lane.msn.request(h, gap);
+  if (place != RequestedPsns::Place::kEarlier) lane.msn.request(h, gap);
   if ((op.traits & kHasAtomicEth) && seeded_.size() < kSeededKept && lane.given.size() < kSeededKept &&
       seeded_.emplace(h.destination, raw(h.rkey), h.va).second) {
     lane.given.insert(h.psn.value);
   }
-  if ((op.traits & kRead) && ahead < 0) {
-    lane.asked_again.push_back(range);
-    if (lane.asked_again.size() > kLateKept) lane.asked_again.pop_front();
-  }
-  if (lane.requested.empty() || gap) {
-    lane.requested.push_back(range);
-  } else if (ahead == 0) {
-    Range& last = lane.requested.back();
-    if (last.end - last.first < kRangePsns) {
-      last.end = range.end;
-    } else {
-      lane.requested.push_back(range);
-    }
-  } else if (!requested(lane, h.psn)) {
-    lane.late.push_back(range);
-    if (lane.late.size() > kLateKept) lane.late.pop_front();
-  }
-  while (lane.requested.size() > kRangesKept || range.end - lane.requested.front().end > kRangesSpan) {
-    lane.requested.pop_front();
-    lane.forgot_requests = true;
-  }
   for (auto a = lane.unasked.begin(); a != lane.unasked.end();) {
-    if (!requested(lane, a->psn)) {
+    if (!lane.requested.contains(a->psn)) {
       ++a;
       continue;
     }
@@ -150,7 +109,7 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   make_room(*lane, lane->pending);
   ++held_;
   // A sequence NAK names a request that did not arrive.
-  if (requested(*lane, h.psn) || (h.syndrome == kNakSequence && (op.traits & kHasAeth))) {
+  if (lane->requested.contains(h.psn) || (h.syndrome == kNakSequence && (op.traits & kHasAeth))) {
     lane->pending.push_back(a);
   } else {
     lane->unasked.push_back(a);
@@ -232,7 +191,7 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
   const bool may_come_again = kind != AckKind::kAck && !passed && !at_end;
   // The model's answer to the first request, and the captured one to the second. (R2)
   const bool other = model != nullptr && (model->opcode != captured.opcode || model->payload != captured.payload);
-  if (other && !at_end && asked_again(lane, captured.psn)) return Settled::kWait;
+  if (other && !at_end && lane.requested.asked_again(captured.psn)) return Settled::kWait;
   if (model != nullptr && !(model->matched && may_come_again)) {
     compare_exact(lane, captured, *model);
     model->matched = true;
@@ -382,11 +341,9 @@ void AnswerCompare::restart(const Address& peer, Qpn own) {
   if (found == by_own_.end()) return;
   Lane& lane = *found->second;
   settle_all(lane);
-  lane.requested.clear();
-  lane.late.clear();
-  lane.asked_again.clear();
+  lane.requested = {};
   lane.given.clear();
-  lane.forgot_requests = lane.model_acked = lane.captured_any = lane.forgot_answers = false;
+  lane.model_acked = lane.captured_any = lane.forgot_answers = false;
   lane.msn = {};
 }
 

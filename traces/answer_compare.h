@@ -38,6 +38,7 @@
 
 #include "model/types/wire.h"
 #include "traces/msn_compare.h"
+#include "traces/requested_psns.h"
 #include "traces/survey.h"
 
 namespace rxnic {
@@ -108,16 +109,10 @@ class AnswerCompare {
     std::uint64_t original = 0;
     std::uint64_t number = 0;
   };
-  struct Range {
-    Psn first, end;  // end: one past the last
-  };
   struct Lane {  // one QP of ours and its peer
     std::string name;
     std::uint16_t mtu = 1024;
-    std::deque<Range> requested;    // PSNs of the captured requests
-    std::deque<Range> late;         // that came after later ones
-    std::deque<Range> asked_again;  // READs
-    bool forgot_requests = false;
+    RequestedPsns requested;
     MsnCompare msn;
     bool withheld = false;                    // R8
     bool strict = false;                      // R8
@@ -137,8 +132,6 @@ class AnswerCompare {
 
   Lane* find(const Address& peer, Qpn peer_qpn);
   static Answer answer_of(const Headers& h, std::uint64_t number);
-  static bool requested(const Lane& lane, Psn psn);
-  static bool asked_again(const Lane& lane, Psn psn);
   void settle_ready(Lane& lane);
   void settle_all(Lane& lane);
   Settled settle(Lane& lane, const Answer& captured, bool at_end);
