@@ -53,11 +53,7 @@ TEST_F(AccessWatchTest, AFileSystemThatSuppliesNoPageIsAbortedWhereItCanBe) {  /
         const channel::Descriptor file(open(endless.path().c_str(), O_RDONLY | O_CLOEXEC));
         void* const place = reinterpret_cast<void*>(kPlace);
         if (mmap(place, 4096, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, file.get(), 0) != place) return 2;
-        LiveProgram program;
-        program.make();
-        program.connect(options.address);
-        program.send_open();
-        return pause();
+        return ask_to_open_and_pause(options.address);
       });
       const ProgramEvent event = wait_for_one();
       programs->opened(event.client, 0, {});

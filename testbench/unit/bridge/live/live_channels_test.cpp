@@ -66,9 +66,7 @@ TEST_F(LiveChannelsTest, ChannelsLeaveOthersDescriptorsAndAShare) {  // R17
   ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
   ChildProgram other([&] {
     LiveProgram program;
-    program.make();
-    program.connect(options.address);
-    program.send_open();
+    program.ask_to_open(options.address);
     Message reply;
     program.receive(reply, channel::Waiting::kYes);
     char of_other = 0;
@@ -79,7 +77,7 @@ TEST_F(LiveChannelsTest, ChannelsLeaveOthersDescriptorsAndAShare) {  // R17
     (void)!write(told[1], &of_other, 1);
     return pause();
   });
-  programs->opened(wait_for_one().client, 0, {});
+  open_next();
   for (std::size_t n = 0; n < LivePrograms::kChannelShare; ++n) {
     const ProgramEvent event = wait_for_one();
     programs->reply(event.client, event.message);

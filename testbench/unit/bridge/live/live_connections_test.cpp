@@ -208,9 +208,7 @@ TEST_F(LiveConnectionsTest, TooManyDevicesAreRefused) {  // R2
   LiveProgram a, b, c;
   open_program(a);
   open_program(b);
-  c.make();
-  c.connect(options.address);
-  c.send_open();
+  c.ask_to_open(options.address);
   EXPECT_TRUE(take().empty());
   Message reply;
   ASSERT_EQ(c.receive(reply), 0);
@@ -259,9 +257,7 @@ TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
 TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
   ChildProgram child([&] {
     LiveProgram program;
-    program.make();
-    program.connect(options.address);
-    program.send_open();
+    program.ask_to_open(options.address);
     Message reply;
     program.receive(reply, Waiting::kYes);
     program.send(message_of(Request::kCreateQp));
@@ -280,9 +276,7 @@ TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
 
 TEST_F(LiveConnectionsTest, AProgramThatGoesWhileItIsOpenedIsClosed) {  // R5
   LiveProgram program;
-  program.make();
-  program.connect(options.address);
-  program.send_open();
+  program.ask_to_open(options.address);
   program.socket.reset();
   const ProgramEvent event = take_one();
   ASSERT_EQ(event.kind, Kind::kOpen);
@@ -295,9 +289,7 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
   ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
   ChildProgram child([&] {
     LiveProgram program;
-    program.make();
-    program.connect(options.address);
-    program.send_open();
+    program.ask_to_open(options.address);
     close(hold[1]);
     if (fork() == 0) {  // has the socket, too, until the test closes the pipe
       char byte;

@@ -68,14 +68,9 @@ TEST_F(LiveIdentityTest, OfAProgramWithAProcOfItsOwnTheMemoryIsReached) {  // li
         mount("proc", "/proc", "proc", 0, nullptr) != 0) {
       return 2;
     }
-    LiveProgram program;
-    program.make();
-    program.connect(options.address);
-    program.send_open();
-    return pause();
+    return ask_to_open_and_pause(options.address);
   });
-  const ClientId client = wait_for_one().client;
-  programs->opened(client, 0, {});
+  const ClientId client = open_next();
   LiveMemory memory(*programs, {.process_vm = false});
   std::uint8_t found[64] = {};
   EXPECT_TRUE(memory.read(client, address(target), found));
@@ -108,9 +103,7 @@ TEST_F(LiveIdentityTest, OfAProgramOfAnotherPidNamespaceOnlyTheMappingIsAccessed
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   LiveProgram program;
-  program.make();
-  program.connect(options.address);
-  program.send_open();
+  program.ask_to_open(options.address);
   EXPECT_EQ(WEXITSTATUS(namespace_of_simulator.status()), 0);
   for (const int end : ready) close(end);
 }

@@ -376,11 +376,7 @@ TEST_F(LiveLimitsTest, AProgramThatSuppliesItsPagesLateIsKilled) {
     range.range = {reinterpret_cast<std::uint64_t>(page), kPage};
     range.mode = UFFDIO_REGISTER_MODE_MISSING;
     if (ioctl(fault, UFFDIO_API, &api) != 0 || ioctl(fault, UFFDIO_REGISTER, &range) != 0) _exit(2);
-    LiveProgram program;
-    program.make();
-    program.connect(options.address);
-    program.send_open();
-    for (;;) pause();
+    _exit(ask_to_open_and_pause(options.address));
   }
   const ProgramEvent event = wait_for_one();
   programs->opened(event.client, 0, {});

@@ -328,15 +328,8 @@ TEST_F(LiveProgramsTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  
   static std::uint8_t target[64] = {1, 2, 3};
   for (const Ways& way : kWays) {
     start();
-    ChildProgram child([&] {
-      LiveProgram program;
-      program.make();
-      program.connect(options.address);
-      program.send_open();
-      return pause();
-    });
-    const ClientId client = wait_for_one().client;
-    programs->opened(client, 0, {});
+    ChildProgram child([&] { return ask_to_open_and_pause(options.address); });
+    const ClientId client = open_next();
     LiveMemory memory(*programs, {.process_vm = way.process_vm, .map_queries = way.map_queries});
     std::uint8_t data[64] = {};
     EXPECT_TRUE(memory.read(client, address(target), data));
@@ -393,9 +386,7 @@ TEST_F(LiveProgramsTest, TheImageThatAProgramExecutesIsNotTouched) {  // live_me
     ASSERT_EQ(pipe(go), 0);
     ChildProgram child([&] {
       LiveProgram program;
-      program.make();
-      program.connect(options.address);
-      program.send_open();
+      program.ask_to_open(options.address);
       channel::Message reply;
       program.receive(reply, channel::Waiting::kYes);
       dup2(go[0], STDIN_FILENO);
@@ -437,8 +428,7 @@ TEST_F(LiveProgramsTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // 
       first.send_open();
       return pause();
     });
-    const ClientId client = wait_for_one().client;
-    programs->opened(client, 0, {});
+    const ClientId client = open_next();
     LiveMemory memory(*programs, {.process_vm = way.process_vm, .map_queries = way.map_queries});
     std::vector<std::uint8_t> data(64);
     ASSERT_TRUE(memory.read(client, address(target), data));

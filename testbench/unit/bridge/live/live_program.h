@@ -99,6 +99,11 @@ struct LiveProgram {
     send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get()});
     events_write.reset();  // the pipe ends only when no process holds its write end
   }
+  void ask_to_open(const std::string& address) {
+    make();
+    connect(address);
+    send_open();
+  }
   // EAGAIN, EPIPE, ... or 0 and the message.
   int receive(channel::Message& message, channel::Waiting waiting = channel::Waiting::kNo) {
     channel::Received received;
@@ -165,6 +170,13 @@ class ChildProgram {
   pid_t pid_;
 };
 
+// What a program does that only has to be there: it asks for a NIC, and waits until it is killed.
+inline int ask_to_open_and_pause(const std::string& address) {
+  LiveProgram program;
+  program.ask_to_open(address);
+  for (;;) pause();
+}
+
 // LivePrograms and the device behind it, which replies to the requests that a test is not about.
 class LiveProgramsTest : public testing::Test {
  protected:
@@ -202,10 +214,14 @@ class LiveProgramsTest : public testing::Test {
       if (programs->take(now, event)) return event;
     }
   }
+  // The program of another process that asks next.
+  ClientId open_next() {
+    const ClientId client = wait_for_one().client;
+    programs->opened(client, 0, {});
+    return client;
+  }
   ClientId open_program(LiveProgram& program) {
-    program.make();
-    program.connect(options.address);
-    program.send_open();
+    program.ask_to_open(options.address);
     const ProgramEvent event = take_one();
     EXPECT_EQ(event.kind, ProgramEvent::Kind::kOpen);
     programs->opened(event.client, 0, {});
