@@ -7,34 +7,6 @@
 
 namespace rxnic {
 
-namespace {
-
-DmaKind kind_of(Operation operation) {
-  switch (operation) {
-    case Operation::kFlush:
-      return DmaKind::kRead;
-    case Operation::kAtomicWrite:
-      return DmaKind::kSwap;
-    case Operation::kFetchAdd:
-      return DmaKind::kFetchAdd;
-    default:
-      return DmaKind::kCompareSwap;
-  }
-}
-
-// The memory access of an atomic, or of a FLUSH. (R5)
-DmaRequest atomic_request(const AckRequest& p) {
-  DmaRequest r;
-  r.kind = kind_of(p.op().operation);
-  r.address = p.bus;
-  r.bytes = p.has(kFlushes) ? 1 : kAtomicBytes;
-  r.operand = p.operand;
-  r.compare = p.compare;
-  return r;
-}
-
-}  // namespace
-
 AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, PacketPool& packets,
                            Ledger& ledger, QpPinPort contexts, std::uint32_t clock_period_ps,
                            RdAtomicOverLimit over_limit, std::unique_ptr<ReadScheduler> scheduler)
@@ -229,11 +201,7 @@ void AckGenerator::answer(const AckRequest& p, Cycle now) {
     a.done = true;
     a.needs = AnswerNeeds::kAtomic;  // so that the NAK waits in its place
   } else if (a.needs == AnswerNeeds::kAtomic) {
-    if (!a.replay) {
-      atomic_requests_[at] = atomic_request(p);
-      atomic_regions_[at] = p.local_key;
-    }
-    if (a.resource >= results_.size()) results_.resize(std::size_t{a.resource} + 1);
+    prepare_atomic(p, at);
   }
   if (may_be_held && !waits && params_.coalesce_packets > 1) {
     ++ready_plain_;
@@ -332,56 +300,6 @@ void AckGenerator::advance(Index flow, Cycle now) {
     }
   }
   answers_.free_if_empty(flow);
-}
-
-void AckGenerator::finish_atomic(Cycle now) {  // (R5)
-  const DmaCompletion done = dma_done.pop(now);
-  --atomics_open_;
-  leave_bucket(done.cookie);
-  OwedAnswer& a = answers_[done.cookie];
-  a.done = !done.gone;
-  a.issued = a.done;
-  if (done.gone) {
-    fail_silently(done.cookie);
-  } else if (done.ok) {
-    a.h.original = a.original;
-    results_[a.resource] = {true, a.qpn, a.h.psn, a.original};
-  } else {
-    ++counters_.memory_errors;
-    make_nak(a, kNakRemoteOperation);
-    fail_behind(done.cookie);
-  }
-  advance(answers_.find(raw(a.qpn)), now);
-}
-
-AckGenerator::Bucket& AckGenerator::bucket_of(Index atomic) {
-  return buckets_[raw(atomic_requests_[atomic].address) / kAtomicBytes % params_.atomic_buckets];
-}
-
-// It may be carried out when those before it in its bucket are done. (R5)
-void AckGenerator::enter_bucket(Index atomic) {
-  Bucket& bucket = bucket_of(atomic);
-  if (!bucket.busy) {
-    bucket.busy = true;
-    atomics_.push(atomic, Cycle{});
-    return;
-  }
-  ++counters_.atomic_waits;
-  ++atomics_waiting_;
-  (bucket.first == kNone ? bucket.first : next_in_bucket_[bucket.last]) = atomic;
-  bucket.last = atomic;
-  next_in_bucket_[atomic] = kNone;
-}
-
-void AckGenerator::leave_bucket(Index atomic) {
-  Bucket& bucket = bucket_of(atomic);
-  if (bucket.first == kNone) {
-    bucket.busy = false;
-    return;
-  }
-  --atomics_waiting_;
-  atomics_.push(bucket.first, Cycle{});
-  bucket.first = next_in_bucket_[bucket.first];
 }
 
 // Turns a response into a NAK and moves its QP to the error state. (R7)

@@ -130,10 +130,12 @@ class AckGenerator final : public AckGeneratorPorts {
   void build_read_response(Cycle now);
   void build_plain(Cycle now);
   void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
-  void finish_atomic(Cycle now);
+  void prepare_atomic(const AckRequest& p, Index at);
   Bucket& bucket_of(Index atomic);
   void enter_bucket(Index atomic);
   void leave_bucket(Index atomic);
+  void issue_atomic(Cycle now);
+  void finish_atomic(Cycle now);
   bool may_do_atomic() const { return !atomics_.empty() && atomics_open_ < params_.atomics_in_flight; }
   void make_nak(OwedAnswer& answer, std::uint8_t syndrome);
   void fail_silently(Index at);

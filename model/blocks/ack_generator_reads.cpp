@@ -17,15 +17,7 @@ AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
 }
 
 void AckGenerator::issue(Cycle now) {
-  if (may_do_atomic() && dma.can_push(now)) {
-    const Index at = atomics_.pop();
-    ++atomics_open_;
-    DmaRequest& request = atomic_requests_[at];
-    request.cookie = at;
-    request.data = reinterpret_cast<std::uint8_t*>(&answers_[at].original);
-    dma.push(now, request);
-    ++counters_.atomics;
-  }
+  if (may_do_atomic() && dma.can_push(now)) issue_atomic(now);
   const auto leave = [&] {  // the flow at the front has no data left to ask for
     const Index flow = served_.pop();
     answers_.flow(flow).listed = false;
