@@ -2,6 +2,7 @@
 #include "model/nic/fabric.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -84,7 +85,7 @@ struct Fabric::Port {
   // The NIC's line to the switch.
   Line tx;
   PacketHandle sending = kNoPacket;
-  std::uint32_t sending_to = FabricObserver::kNobody;
+  std::uint32_t sending_to = FabricRoutes::kNobody;
   std::vector<Frame*> carried;  // copies of the frame being sent, one for each receiver
   bool request_next = false;
   bool pause_counted = false;
@@ -127,9 +128,8 @@ void Fabric::attach(Nic& nic, const PortAddress& address) {
   port.answers.bind(nic.wire_out);
   port.requests.bind(nic.requests_out);
   port.wire.bind(nic.wire_in);
-  macs_[address.mac] = attached_;
+  routes_.add(address, attached_);
   for (const Address& a : address.addresses) {
-    routes_[a] = attached_;
     [[maybe_unused]] const bool added = nic.rx_parser.add_address(a);
     assert(added);  // own_addresses has room for those of a port
   }
@@ -199,13 +199,13 @@ In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
 }
 
 bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
-  const std::uint32_t to = route(request);
-  if (to == FabricObserver::kNobody) return false;
+  const std::uint32_t to = routes_.of(request);
+  if (to == FabricRoutes::kNobody) return false;
   const auto is_full = [&](const auto& port) {
     if (drops() && port->number != from.number) return false;  // (R8)
     return port->queues[from.number].bytes >= params_.switch_buffer_bytes;
   };
-  return to == FabricObserver::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
+  return to == FabricRoutes::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
 }
 
 void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
@@ -217,9 +217,9 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
   from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
   ++frames_in_flight_;
-  const std::uint32_t to = from.sending_to = route(p);
+  const std::uint32_t to = from.sending_to = routes_.of(p);
   counters_.bytes += p.frame_bytes;
-  if (to == FabricObserver::kNobody) {  // (R3)
+  if (to == FabricRoutes::kNobody) {  // (R3)
     ++counters_.unroutable;
     return;
   }
@@ -229,7 +229,7 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
     const bool own = port.number == from.number;  // (R4)
     carry(from, port, p, time_.after_span(begin, own ? loopback_ : across_));
   };
-  if (to == FabricObserver::kEverybody) {
+  if (to == FabricRoutes::kEverybody) {
     for (const auto& port : ports_) carry_to(*port);
   } else {
     carry_to(*ports_[to]);
@@ -360,18 +360,6 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
     free(frame);
   }
   return true;
-}
-
-std::uint32_t Fabric::route(const Packet& p) const {  // (R3)
-  if (p.destination.is_multicast()) return FabricObserver::kEverybody;
-  if (p.destination.kind == Address::Kind::kNone) {
-    std::array<std::uint8_t, 6> mac;
-    std::memcpy(mac.data(), p.frame.data(), mac.size());
-    const auto it = macs_.find(mac);
-    return it == macs_.end() ? FabricObserver::kEverybody : it->second;
-  }
-  const auto it = routes_.find(p.destination);
-  return it == routes_.end() ? FabricObserver::kNobody : it->second;
 }
 
 Fabric::Frame* Fabric::allocate() {

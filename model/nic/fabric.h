@@ -36,23 +36,16 @@
 //       While it does not take the frame its line stands still.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
 #include "model/core/wire/link_time.h"
+#include "model/nic/fabric_routes.h"
 #include "model/nic/nic.h"
 #include "model/types/fabric_counters.h"
 
 namespace rxnic {
-
-// One NIC's addresses. GIDs as on the wire: IPv4 as ::ffff:a.b.c.d.
-struct PortAddress {
-  std::array<std::uint8_t, 6> mac{};
-  std::vector<Address> addresses;
-};
 
 class FabricObserver {
  public:
@@ -60,7 +53,7 @@ class FabricObserver {
   // A frame has left a NIC: `time_ps` of its last byte. from, to: NIC numbers (to: kNobody, kEverybody). The calls come
   // in the order of their cycles.
   virtual void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) = 0;
-  static constexpr std::uint32_t kNobody = ~0u, kEverybody = ~1u;
+  static constexpr std::uint32_t kNobody = FabricRoutes::kNobody, kEverybody = FabricRoutes::kEverybody;
 };
 
 class Fabric final : public Block {
@@ -96,7 +89,6 @@ class Fabric final : public Block {
   void receive(Port& to, Cycle now);
   bool begin_arrival(Port& to, Cycle now);
   bool deliver(Port& to, Cycle now);
-  std::uint32_t route(const Packet& p) const;
   Cycle next_step(Cycle now) const;
   Frame* allocate();
   static constexpr std::uint32_t kMaxPorts = 64;
@@ -118,8 +110,7 @@ class Fabric final : public Block {
   std::uint64_t sending_ = 0;                     // one bit per port: its line from the NIC carries a frame
   std::uint64_t receiving_ = 0;                   // one bit per port: frames are on their way to it
   std::uint32_t attached_ = 0;
-  std::map<Address, std::uint32_t> routes_;                    // NIC by address
-  std::map<std::array<std::uint8_t, 6>, std::uint32_t> macs_;  // NIC by MAC address
+  FabricRoutes routes_;
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* free_frames_ = nullptr;
   std::uint32_t frames_in_flight_ = 0;
