@@ -17,25 +17,10 @@
 
 namespace rxnic {
 
-// A transaction that one side has made.
-struct TransactionLockstep::Made {
-  Cycle cycle;
-  std::uint64_t number = 0;           // at its port, from 1 on
-  std::uint64_t queue = 0;            // number of its queue
-  std::uint64_t of_queue = 0;         // its number there, from 1 on
-  std::vector<std::uint32_t> bits{};  // of its value
-  std::vector<std::byte> value{};     // of the model's
-};
-
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
 struct TransactionLockstep::Port : TwinJoint {
   using TwinJoint::TwinJoint;
-  // Made by one side, not yet by the other one.
-  struct Queue {
-    std::deque<Made> waiting;
-    bool of_model = false;
-  };
   struct Offer {
     std::vector<std::uint32_t> bits;
     Cycle taken = kNever;               // by the model
@@ -43,15 +28,12 @@ struct TransactionLockstep::Port : TwinJoint {
     bool shown = false;
     std::map<std::string, std::vector<std::uint32_t>> words{};  // of each lookup, when the model took it
   };
-  std::uint64_t pushed = 0, popped = 0;               // values of the link, after the cycle before
-  std::uint64_t by_model = 0, by_rtl = 0;             // transactions
-  std::deque<Offer> offers;                           // at an input, what the RTL has not taken
-  std::map<std::uint64_t, Queue> queues;              // at an output, those in which something waits
-  std::map<std::uint64_t, std::uint64_t> numbers[2];  // transactions of each queue, by the model and by the RTL
+  std::uint64_t pushed = 0, popped = 0;    // values of the link, after the cycle before
+  std::uint64_t by_model = 0, by_rtl = 0;  // transactions
+  std::deque<Offer> offers;                // at an input, what the RTL has not taken
+  TransactionQueues queues;                // at an output
   CycleSpread later;
   ReadHistory history;  // of a read port
-  // For a write port: what the RTL has written and the model has not, the latest write of each address.
-  std::map<std::uint64_t, std::vector<std::uint32_t>> ahead;
 };
 
 std::uint64_t TransactionResult::transactions() const {
@@ -214,7 +196,7 @@ void TransactionLockstep::look_up(Port& p) {
   const std::uint64_t address = input->number(offer.bits, p.twin.field, 0);
   for (const Port& writes : ports_) {
     if (writes.write == nullptr || writes.bits != p.bits + p.memory->word_bits()) continue;
-    if (const auto at = writes.ahead.find(address); at != writes.ahead.end()) return p.stand(at->second);
+    if (const Made* made = writes.queues.last_of_rtl(address)) return p.stand(made->bits);
   }
   p.stand(p.words_at_number(address));
 }
@@ -300,25 +282,7 @@ void TransactionLockstep::make(Port& p, Made made, bool by_model) {
   if (failed()) return;
   if (!p.twin.queue.empty()) made.queue = p.number(made.bits, p.twin.queue, 0);
   made.number = ++(by_model ? p.by_model : p.by_rtl);
-  made.of_queue = ++p.numbers[by_model ? 0 : 1][made.queue];
-  if (p.write != nullptr) {  // by its first field, the address
-    auto& [model, rtl] = p.numbers;
-    if (rtl[made.queue] <= model[made.queue]) {
-      p.ahead.erase(made.queue);
-    } else if (!by_model) {
-      p.ahead[made.queue] = made.bits;
-    }
-  }
-  Port::Queue& queue = p.queues[made.queue];
-  if (queue.waiting.empty() || queue.of_model == by_model) {
-    queue.of_model = by_model;
-    queue.waiting.push_back(std::move(made));
-    return;
-  }
-  const Made other = std::move(queue.waiting.front());
-  queue.waiting.pop_front();
-  if (queue.waiting.empty()) p.queues.erase(made.queue);
-  by_model ? compare(p, made, other) : compare(p, other, made);
+  if (const auto pair = p.queues.add(std::move(made), by_model)) compare(p, pair->model, pair->rtl);
 }
 
 void TransactionLockstep::compare(Port& p, const Made& model, const Made& rtl) {
@@ -335,9 +299,7 @@ Cycle TransactionLockstep::behind(Cycle now) const {
   Cycle first = now;
   for (const Port& p : ports_) {
     if (!p.offers.empty()) first = earliest(first, p.offers.front().taken);
-    for (const auto& [number, queue] : p.queues) {
-      if (queue.of_model && !queue.waiting.empty()) first = earliest(first, queue.waiting.front().cycle);
-    }
+    if (const Made* made = p.queues.oldest_of_model().made) first = earliest(first, made->cycle);
   }
   return first;
 }
@@ -382,20 +344,10 @@ bool TransactionLockstep::model_rests() const {
 void TransactionLockstep::look_at_rest() {
   const bool rests = model_rests();
   for (Port& p : ports_) {
-    const Made* first = nullptr;
-    bool of_model = false;
-    std::uint64_t ahead = 0;
-    for (const auto& [number, queue] : p.queues) {
-      if (queue.waiting.empty()) continue;
-      if (!queue.of_model) ahead += queue.waiting.size();
-      if (!queue.of_model && !rests) continue;
-      if (first != nullptr && !(queue.waiting.front().cycle < first->cycle)) continue;
-      first = &queue.waiting.front();
-      of_model = queue.of_model;
-    }
     if (p.twin.kind == TwinPortKind::kOut) {
-      result_.ports.push_back({p.twin.name, std::string(p.twin.queue), p.later, ahead});
+      result_.ports.push_back({p.twin.name, std::string(p.twin.queue), p.later, p.queues.waiting_of_rtl()});
     }
+    const auto [first, of_model] = rests ? p.queues.oldest() : p.queues.oldest_of_model();
     if (first != nullptr) {
       fail(fmt::format("{}: {}: the {} made it in cycle {}, the {} did not\n  {}", where(p, *first),
                        of_model ? "missing" : "surplus", of_model ? "model" : "RTL", first->cycle.count,

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "bridge/rtl/cycle_spread.h"
+#include "bridge/rtl/transaction_queues.h"
 #include "bridge/rtl/twin.h"
 #include "model/engine/engine.h"
 
@@ -72,7 +73,7 @@ class TransactionLockstep {
 
  private:
   struct Port;
-  struct Made;
+  using Made = TransactionQueues::Made;
   void connect();
   void sample(Cycle now);
   void pass(Cycle cycle);
