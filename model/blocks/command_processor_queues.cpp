@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/blocks/command_processor.h"
+#include "model/types/wq_command.h"
 
 namespace rxnic {
 
@@ -88,22 +89,7 @@ CommandProcessor::Next CommandProcessor::read_wq(Cycle now) {
 
 // With the attributes in the mailbox.
 WqCommand CommandProcessor::wq_command(WqOperation operation) const {
-  const auto wq = mailbox<WqContext>();
-  WqCommand c;
-  c.operation = operation;
-  c.is_srq = wq.kind == WqKind::kSrq;
-  c.linked_list = wq.layout == WqLayout::kLinkedList;
-  c.tag_matching = wq.tag_matching;
-  c.number = wq.number;
-  c.base = wq.base;
-  c.slots = wq.slots;
-  c.stride = wq.stride;
-  c.first_wqe = wq.first_wqe;
-  c.pd = wq.pd;
-  c.cq = wq.cq;
-  c.xrcd = wq.xrcd;
-  c.limit = wq.limit;
-  return c;
+  return rxnic::wq_command(operation, mailbox<WqContext>());
 }
 
 CommandProcessor::Next CommandProcessor::create_wq(Cycle now) {

@@ -1,47 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the command processor to the receive WQE fetcher (R17, R18 of srq_wqe_fetcher.h).
 #include "model/blocks/srq_wqe_fetcher.h"
+#include "model/types/wq_command.h"
 
 namespace rxnic {
-
-namespace {
-
-WqCommand set_up(const WqContext& c) {
-  WqCommand command;
-  command.operation = WqOperation::kSetUp;
-  command.is_srq = c.kind == WqKind::kSrq;
-  command.linked_list = c.layout == WqLayout::kLinkedList;
-  command.tag_matching = c.tag_matching;
-  command.number = c.number;
-  command.base = c.base;
-  command.slots = c.slots;
-  command.stride = c.stride;
-  command.first_wqe = c.first_wqe;
-  command.pd = c.pd;
-  command.cq = c.cq;
-  command.xrcd = c.xrcd;
-  command.limit = c.limit;
-  return command;
-}
-
-WqContext context_of(const WqCommand& command) {
-  WqContext c;
-  c.kind = command.is_srq ? WqKind::kSrq : WqKind::kRq;
-  c.layout = command.linked_list ? WqLayout::kLinkedList : WqLayout::kCyclic;
-  c.tag_matching = command.tag_matching;
-  c.number = command.number;
-  c.base = command.base;
-  c.slots = command.slots;
-  c.stride = command.stride;
-  c.first_wqe = command.first_wqe;
-  c.pd = command.pd;
-  c.cq = command.cq;
-  c.xrcd = command.xrcd;
-  c.limit = command.limit;
-  return c;
-}
-
-}  // namespace
 
 WqId SrqWqeFetcher::create(const WqContext& attributes, HostMemory& memory) {
   const WqId id = table_.create(attributes, memory);
@@ -51,7 +13,7 @@ WqId SrqWqeFetcher::create(const WqContext& attributes, HostMemory& memory) {
 
 void SrqWqeFetcher::repeat_setup(const Give& give) const {
   for (const WqContext& c : created_) {
-    const WqCommand command = set_up(c);
+    const WqCommand command = wq_command(WqOperation::kSetUp, c);
     give(commands, operations_of<WqCommand>(), &command);
   }
 }

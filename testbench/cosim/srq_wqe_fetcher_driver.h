@@ -11,6 +11,7 @@
 #include "model/blocks/srq_wqe_fetcher.h"
 #include "model/nic/nic_shared.h"
 #include "model/types/opcode.h"
+#include "model/types/wq_command.h"
 #include "testbench/cosim/srq_wqe_fetcher_queues.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -215,7 +216,7 @@ class Driver final : public Block {
     }
     if (queue.id == kNoWq) {
       made_ = random_queue(random_);
-      describe(c, made_.context);
+      c = wq_command(WqOperation::kCreate, made_.context);
       if (random_.one_in(12)) c.slots = std::array{0u, 6u, 3 | any_number(), 1u << 25}[random_.below(4)];
       if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 | any_number() << 16 : 16;
     } else if (random_.one_in(25) && (!in_use(n) || random_.one_in(6))) {

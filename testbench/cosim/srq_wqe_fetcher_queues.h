@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/core/receive_queue/wqe_format.h"
-#include "model/types/command.h"
 #include "model/types/context.h"
 #include "model/types/host_memory.h"
 #include "testbench/cosim/random.h"
@@ -131,22 +130,6 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
   }
   std::memcpy(bytes.data() + wqe_header_bytes(c.layout), sges.data(), sges.size() * sizeof(DataSegment));
   host.write(wqe_address(c, queue.slot(k)), bytes);
-}
-
-inline void describe(WqCommand& command, const WqContext& c) {
-  command.operation = WqOperation::kCreate;
-  command.is_srq = c.kind == WqKind::kSrq;
-  command.linked_list = c.layout == WqLayout::kLinkedList;
-  command.tag_matching = c.tag_matching;
-  command.number = c.number;
-  command.base = c.base;
-  command.slots = c.slots;
-  command.stride = c.stride;
-  command.first_wqe = c.first_wqe;
-  command.pd = c.pd;
-  command.cq = c.cq;
-  command.xrcd = c.xrcd;
-  command.limit = c.limit;
 }
 
 }  // namespace rxnic::srq_wqe_fetcher_scene

@@ -11,6 +11,7 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
 #include "model/nic/nic_shared.h"
+#include "model/types/wq_command.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_contexts_test {
@@ -183,21 +184,7 @@ struct Commands {
       : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
   void ask(std::uint64_t when, const WqCommand& command) { asked.push(Cycle{when}, command); }
   void destroy(std::uint64_t when, const Queue& q) { ask(when, {.operation = WqOperation::kDestroy, .queue = q.id}); }
-  void create(std::uint64_t when, const Queue& q) {
-    WqCommand c;
-    c.operation = WqOperation::kCreate;
-    c.is_srq = q.context.kind == WqKind::kSrq;
-    c.linked_list = q.context.layout == WqLayout::kLinkedList;
-    c.number = q.context.number;
-    c.base = q.context.base;
-    c.slots = q.context.slots;
-    c.stride = q.context.stride;
-    c.first_wqe = q.context.first_wqe;
-    c.pd = q.context.pd;
-    c.cq = q.context.cq;
-    c.limit = q.context.limit;
-    ask(when, c);
-  }
+  void create(std::uint64_t when, const Queue& q) { ask(when, wq_command(WqOperation::kCreate, q.context)); }
   Source<WqCommand>& asked;
   Sink<WqReply>& replies;
 };
