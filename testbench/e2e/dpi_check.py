@@ -232,8 +232,45 @@ def modules(bench):
     bench.expect(not (bench.folder / "never.sv").exists(), "something was written")
 
 
+def commands_of(page):
+    """[command, what the page says that it prints] of the lines that begin with `$`."""
+    found = []
+    for block in re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, output = re.fullmatch(r"((?:[^\n]*\\\n)*[^\n]*\n)(.*)", part, re.S).groups()
+            found.append((command, output.splitlines()))
+    return found
+
+
+def readme(bench):
+    """The commands of bridge/dpi/README.md, as they stand there, in a folder in which build/release is the build at
+    hand. Verilator reads what it is given, and compiles nothing: that takes minutes, and has been done by the build."""
+    if not bench.options.testbench.is_file():
+        raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
+    build = bench.options.testbench.parents[3]
+    for name, place in (("build/release", build), ("build/dev", build), ("scripts/rxnic", bench.options.rxnic),
+                        ("obj_dir/Vreceive_path_tb", bench.options.testbench), ("scripts/build", None),
+                        ("scripts/pingpong", None), ("bridge", None), ("rtl", None), ("testbench", None)):
+        (bench.folder / name).parent.mkdir(exist_ok=True)
+        (bench.folder / name).symlink_to(place or e2e.ROOT / name)
+    build_dpi, verilate, run, compare = commands_of(e2e.ROOT / "bridge" / "dpi" / "README.md")
+    bench.expect("--binary" in verilate[0], verilate[0])
+    for command, output in (build_dpi, (verilate[0].replace("--binary", "--lint-only"), []), run, compare):
+        if "ibv_srq_pingpong" in command and not shutil.which("ibv_srq_pingpong"):
+            continue
+        done = bench.start("bash", "-c", command)
+        bench.expect_equal(done.returncode, 0, f"{command}: {done.stdout[-600:]}{done.stderr[-600:]}")
+        for line in output:  # in which numbers differ from run to run
+            like = re.sub(r"\d+", r"\\d+", re.escape(line)) if line != "..." else ""
+            bench.expect(re.search(f"^{like}$", done.stdout + done.stderr, re.M), f"{line}: {done.stdout[-600:]}")
+    made = bench.start("ninja", "-C", "build/release", "-t", "commands", "dpi").stdout
+    for name in ("generated/params.stamp", "generated/descriptors.stamp", "bridge/dpi/librxnic_dpi.so",
+                 *(f"bridge/dpi/{block}_module.sv" for block in BLOCKS)):
+        bench.expect(name in made, f"target dpi does not make {name}: {made}")
+
+
 CHECKS = {"captures": captures, "place": place, "programs": programs, "random": random, "modules": modules,
-          "refusals": refusals, "ends": ends}
+          "refusals": refusals, "ends": ends, "readme": readme}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)
