@@ -36,18 +36,14 @@ if(RXNIC_BRIDGE)
           FILES_MATCHING PATTERN "*.so" PATTERN "*_[0-9][0-9]" EXCLUDE PATTERN CMakeFiles EXCLUDE)
   install(FILES "${PROJECT_SOURCE_DIR}/bridge/rxnic/command/completion.bash" RENAME rxnic
           DESTINATION share/bash-completion/completions COMPONENT program)
-  find_program(HELP2MAN_PROGRAM help2man)
-  if(HELP2MAN_PROGRAM)  # the manual page is what --help says
-    add_custom_command(
-      OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
-      COMMAND "${HELP2MAN_PROGRAM}" --no-info --help-option=--help-all
-              "--name=a cycle-level model of an RDMA NIC's receive path" "--output=${CMAKE_CURRENT_BINARY_DIR}/rxnic.1"
-              "$<TARGET_FILE:rxnic>"
-      DEPENDS rxnic
-      VERBATIM)
-    add_custom_target(rxnic_manual ALL DEPENDS "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1")
-    install(FILES "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1" DESTINATION share/man/man1 COMPONENT program)
-  endif()
+  set(manual "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1")
+  add_custom_command(
+    OUTPUT "${manual}"
+    COMMAND sh -c "\"$1\" --manual >\"$2\"" sh "$<TARGET_FILE:rxnic>" "${manual}"
+    DEPENDS rxnic
+    VERBATIM)
+  add_custom_target(rxnic_manual ALL DEPENDS "${manual}")
+  install(FILES "${manual}" DESTINATION share/man/man1 COMPONENT program)
 endif()
 
 set(CPACK_GENERATOR DEB)

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -405,6 +406,30 @@ def help_(bench):
     bench.expect(re.fullmatch(r"rxnic \d+\.\d+\.\d+\n", version.stdout), f"--version: {version.stdout!r}")
 
 
+def manual(bench):
+    """The manual page has a section for each command, with its arguments and options; man shows it as meant."""
+    done = bench.rxnic("--manual")
+    bench.expect_equal((done.returncode, done.stderr), (0, ""), "--manual")
+    head, *rest = re.split(r"^\.SS rxnic (\w+)\n", done.stdout, flags=re.M)
+    sections = dict(zip(rest[::2], rest[1::2]))
+    bench.expect_equal(sorted(sections), sorted(OPTIONS), "sections")
+    for command, options in {**OPTIONS, "": ["-h,--help", "--version", "--help-all", "--manual"]}.items():
+        found = re.findall(r"^\.TP\n\\fB(\S+)\\fR", sections.get(command, head), re.M)
+        wanted = [option.replace("-", r"\-") for option in options if option != "--help"]
+        bench.expect_equal(sorted(found), sorted(wanted), f"options of rxnic {command}")
+    if not shutil.which("man"):
+        print("what man shows was not looked at: man is not installed")
+        return
+    (bench.folder / "rxnic.1").write_text(done.stdout)
+    shown = bench.start("man", "--warnings", "-l", "rxnic.1", env={**os.environ, "LC_ALL": "C", "MANWIDTH": "80"})
+    bench.expect_equal((shown.returncode, shown.stderr), (0, ""), "man")
+    for line in ("rxnic run --nics 2 -- PROGRAM", "closed  each after", "open    at their",
+                 "The report compares with the record", "rxnic - a cycle-level model", "--lockstep BLOCK:{",
+                 "receive=rq|srq|tm_srq  an RQ"):
+        bench.expect(re.search(f"^ +{re.escape(line)}", shown.stdout, re.M), f"no line begins with {line!r}")
+    bench.expect("as in the record, as long after" in " ".join(shown.stdout.split()), "an indented line ends another")
+
+
 def repeat(bench):
     """Equal input, configuration and seed: equal bytes."""
     runs = []
@@ -443,7 +468,7 @@ def cqes(bench):
 
 CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "old_results": old_results,
           "records": records, "params": params, "memory": memory, "report": report, "quiet": quiet, "help": help_,
-          "repeat": repeat, "cqes": cqes}
+          "manual": manual, "repeat": repeat, "cqes": cqes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -41,11 +41,12 @@ def installed(bench):
 
 
 def program(bench):
-    """The installed program replays, and finds the library that programs load; the completion follows --help."""
+    """The installed program replays, and finds the library that programs load; completion and manual follow --help."""
     prefix = installed(bench)
     rxnic = prefix / "bin" / "rxnic"
     done_well(bench, "replay", rxnic, "replay", e2e.SAMPLE, "--quiet", "--out", "run")
     bench.expect_equal((bench.folder / "run" / "report.json").read_bytes(), report_of_build(bench), "report.json")
+    expect_manual(bench, prefix)
     seen = done_well(bench, "run", rxnic, "run", "--quiet", "--out", "live", "--", "sh", "-c", "echo $LD_LIBRARY_PATH")
     bench.expect(seen.stdout.startswith(str(prefix / "lib" / "rxnic")), f"the library's folder: {seen.stdout}")
     blocks = {path.name.removesuffix("_twin.cpp") for path in (e2e.ROOT / "bridge" / "rtl").glob("*_twin.cpp")}
@@ -54,6 +55,13 @@ def program(bench):
         text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} {words}); "
                 "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rxnic; echo ${COMPREPLY[*]}")
         bench.expect_equal(set(done_well(bench, "completion", "bash", "-c", text).stdout.split()), wanted, words)
+
+
+def expect_manual(bench, prefix):
+    """The manual page is that of the program beside it."""
+    page = (prefix / "share" / "man" / "man1" / "rxnic.1").read_text(encoding="utf-8")
+    bench.expect_equal(page, done_well(bench, "--manual", prefix / "bin" / "rxnic", "--manual").stdout, "manual page")
+    bench.expect(r"\fB\-\-lockstep\fR" in page, "the manual page has no --lockstep")
 
 
 def report_of_build(bench):
@@ -106,6 +114,7 @@ def package(bench):
     said = done_well(bench, "dpkg-deb -I", "dpkg-deb", "-f", made["rxnic"], "Depends").stdout
     bench.expect("libsystemc" in said, f"what the program depends on: {said}")
     root = bench.folder / "root" / "usr"
+    expect_manual(bench, root)
     done_well(bench, "replay", root / "bin" / "rxnic", "replay", e2e.SAMPLE, "--quiet", "--out", "run")
     bench.expect_equal((bench.folder / "run" / "report.json").read_bytes(), report_of_build(bench), "report.json")
     expect_examples(bench, root)

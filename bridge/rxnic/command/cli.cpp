@@ -13,6 +13,7 @@
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/counters_table.h"
+#include "bridge/rxnic/command/manual.h"
 #include "bridge/rxnic/command/memory_table.h"
 #include "bridge/rxnic/command/old_results.h"
 #include "bridge/rxnic/command/replay_command.h"
@@ -162,6 +163,8 @@ int run_program(int argc, const char* const* argv) {
   app.require_subcommand(0, 1);  // none: refused below, after what was found instead
   app.set_version_flag("--version", "rxnic 0.1.0");
   app.set_help_all_flag("--help-all", "Print the help of all commands");
+  bool manual = false;
+  app.add_flag("--manual", manual, "Print the manual page, for: rxnic --manual | man -l -");
 
   ReplayCommand replay_command;
   CLI::App* replay_app = app.add_subcommand("replay", "Replay a capture into the receive path");
@@ -184,6 +187,10 @@ int run_program(int argc, const char* const* argv) {
 
   try {
     app.parse(argc, argv);
+    if (manual) {
+      print_output(manual_page(app));
+      return kDone;
+    }
     remove_old_results(app);
     if (replay_app->parsed()) return replay_command.run();
     if (params_app->parsed()) return params_command.run();
