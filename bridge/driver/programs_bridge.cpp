@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model/blocks/written_completions.h"
+#include "model/nic/host_ports.h"
 #include "model/types/bits.h"
 
 namespace rxnic {
@@ -19,49 +20,17 @@ constexpr std::size_t kMaxWaitingRequests = 256;  // of a client, though it shou
 
 }  // namespace
 
-// One NIC: its links, its driver, and the completions that have not landed.
-struct ProgramsBridge::Port final {
+// One NIC: the ports to its links, its driver, and the completions that have not landed.
+struct ProgramsBridge::Port final : DriverPorts {
   Port(std::uint32_t n, std::uint32_t nics, NicAddresses addresses, const Params& params, const Attachment& attached)
-      : number(n),
-        driver(n, nics, addresses, params, attached.nic, attached.memory),
-        landed(name("landed").c_str()),
-        receive_events(name("receive_events").c_str()),
-        completion_events(name("completion_events").c_str()),
-        send_events(name("send_events").c_str()),
-        page_requests(name("page_requests").c_str()),
-        replies(name("command_replies").c_str()),
-        receive(name("receive_doorbells").c_str()),
-        completion(name("completion_doorbells").c_str()),
-        send(name("send_doorbells").c_str()),
-        tags(name("tag_operations").c_str()),
-        page_replies(name("page_replies").c_str()),
-        commands(name("commands").c_str()) {
-    landed.bind(attached.nic.landed);
-    receive_events.bind(attached.nic.receive_events);
-    completion_events.bind(attached.nic.completion_events);
-    send_events.bind(attached.nic.send_events);
-    page_requests.bind(attached.nic.page_requests);
-    page_replies.bind(attached.nic.page_replies);
-    replies.bind(attached.nic.command_replies);
-    commands.bind(attached.nic.command_queue);
-    receive.bind(attached.nic.receive_doorbells);
-    completion.bind(attached.nic.completion_doorbells);
-    send.bind(attached.nic.send_doorbells);
-    tags.bind(attached.nic.tag_operations);
+      : DriverPorts(std::to_string(n)), number(n), driver(n, nics, addresses, params, attached.nic, attached.memory) {
+    bind(attached.nic);
     attached.nic.cqe_generator.set_observer(&written);
   }
-  std::string name(const char* stem) const { return stem + std::to_string(number); }
 
   const std::uint32_t number;
   Driver driver;
   WrittenCompletions written;
-  In<HostNotice> landed;
-  In<Event> receive_events, completion_events, send_events, page_requests;
-  In<CommandReply> replies;
-  Out<Doorbell> receive, completion, send;
-  Out<TagOperation> tags;
-  Out<Doorbell> page_replies;
-  Out<DriverCommand> commands;
 };
 
 ProgramsBridge::ProgramsBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine,
@@ -84,7 +53,7 @@ ProgramsBridge::ProgramsBridge(const sc_core::sc_module_name& name, const Params
     made.completion_events.show_in(completion_events_, bit_of(n));
     made.send_events.show_in(send_events_, bit_of(n));
     made.page_requests.show_in(page_requests_, bit_of(n));
-    made.replies.show_in(replies_, bit_of(n));
+    made.command_replies.show_in(replies_, bit_of(n));
   }
   engine.add_outside(*this);
 }
@@ -165,7 +134,7 @@ bool ProgramsBridge::report_events(Port& nic, Cycle now) {
 bool ProgramsBridge::take_replies(Cycle now) {
   bool any = false;
   for_each_bit(replies_, [&](std::size_t n) {
-    if (!nics_[n]->driver.commands().take(nics_[n]->replies, now)) return;
+    if (!nics_[n]->driver.commands().take(nics_[n]->command_replies, now)) return;
     any = true;
     for (auto& [id, client] : clients_) {
       if (client.nic != n || !client.awaits_reply) continue;
@@ -328,12 +297,12 @@ bool ProgramsBridge::deliver_doorbells(Cycle now) {
     Port& nic = *nics_[n];
     DoorbellLine &receive = nic.driver.receive_line(), &completion = nic.driver.completion_line(),
                  &send = nic.driver.send_line(), &tags = nic.driver.tag_line();
-    any |= receive.deliver(nic.receive, now);
-    any |= tags.deliver(now, [&](const Doorbell& rung) { return nic.driver.give_tags(rung, nic.tags, now); });
-    any |= completion.deliver(nic.completion, now);
-    any |= send.deliver(nic.send, now);
+    any |= receive.deliver(nic.receive_doorbells, now);
+    any |= tags.deliver(now, [&](const Doorbell& rung) { return nic.driver.give_tags(rung, nic.tag_operations, now); });
+    any |= completion.deliver(nic.completion_doorbells, now);
+    any |= send.deliver(nic.send_doorbells, now);
     any |= nic.driver.commands().deliver(nic.commands, now);
-    any |= nic.driver.answer_pages(nic.page_replies, nic.send, now);
+    any |= nic.driver.answer_pages(nic.page_replies, nic.send_doorbells, now);
     const std::size_t left = nic.driver.doorbells() + nic.driver.commands().waiting() + nic.driver.page_work();
     if (left == 0) ringing_ &= ~bit_of(n);
   });

@@ -20,6 +20,7 @@
 #include "model/blocks/written_completions.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/nic/host_ports.h"
 #include "model/params/params.h"
 #include "model/system/flat_index.h"
 #include "model/system/latencies.h"
@@ -46,7 +47,8 @@ class CqeObserver {
   virtual void on_cqe(Cqn cq, const Cqe& cqe, Cycle polled) = 0;
 };
 
-class HostModel final : public Block {
+// No page request comes: its regions are not on demand.
+class HostModel final : public Block, public HostPorts {
  public:
   HostModel(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory);
   Cycle step(Cycle now) override;
@@ -66,13 +68,6 @@ class HostModel final : public Block {
   void set_latencies(Latencies* latencies) { latencies_ = latencies; }
   WrittenCompletions& written() { return written_; }
 
-  In<HostNotice> landed{"landed"};
-  In<Event> receive_events{"receive_events"};
-  In<Event> completion_events{"completion_events"};
-  In<Event> page_requests{"page_requests"};  // none: its regions are not on demand
-  Out<Doorbell> receive_doorbells{"receive_doorbells"};
-  Out<Doorbell> completion_doorbells{"completion_doorbells"};
-  Out<TagOperation> tag_operations{"tag_operations"};
   Out<StepDone> ready{"ready"};
 
  private:

@@ -14,18 +14,7 @@ bool is_kind(DoorbellKind kind) { return name_of(kind) != "?"; }  // a number th
 
 HostSide::HostSide(const sc_core::sc_module_name& name, HostMemory& memory, Nic& nic)
     : Block(name), setup(nic, memory), command(memory), sends_(nic.requester != nullptr) {
-  landed.bind(nic.landed);
-  receive_events.bind(nic.receive_events);
-  completion_events.bind(nic.completion_events);
-  send_events.bind(nic.send_events);
-  page_requests.bind(nic.page_requests);
-  replies.bind(nic.command_replies);
-  commands.bind(nic.command_queue);
-  send_doorbells.bind(nic.send_doorbells);
-  receive_doorbells.bind(nic.receive_doorbells);
-  completion_doorbells.bind(nic.completion_doorbells);
-  page_replies.bind(nic.page_replies);
-  tag_operations.bind(nic.tag_operations);
+  bind(nic);
 }
 
 bool HostSide::has(DoorbellKind kind) const { return kind == DoorbellKind::kSend ? sends_ : is_kind(kind); }
@@ -82,7 +71,7 @@ Cycle HostSide::step(Cycle now) {
     completions_ += notice.completions;
     if (completion_) completion_(notice);
   }
-  if (command.take(replies, now)) {
+  if (command.take(command_replies, now)) {
     for (auto at = given_.begin(); at != given_.end();) {
       if (!command.done(at->first)) {
         ++at;

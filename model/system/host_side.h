@@ -14,12 +14,13 @@
 
 #include "model/engine/link.h"
 #include "model/nic/command_queue.h"
+#include "model/nic/host_ports.h"
 #include "model/nic/nic.h"
 #include "model/nic/nic_setup.h"
 
 namespace rxnic {
 
-class HostSide final : public Block {
+class HostSide final : public Block, public DriverPorts {
  public:
   using CompletionHandler = std::function<void(const HostNotice& landed)>;
   using EventHandler = std::function<void(const Event& event)>;
@@ -46,15 +47,6 @@ class HostSide final : public Block {
   void hash(StateHash& h) const override { h.mix(completions_), h.mix(events_); }
   std::uint64_t completions() const { return completions_; }
   std::uint64_t events() const { return events_; }
-
-  In<HostNotice> landed{"landed"};
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
-      page_requests{"page_requests"};
-  In<CommandReply> replies{"replies"};
-  Out<DriverCommand> commands{"commands"};
-  Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
-      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
-  Out<TagOperation> tag_operations{"tag_operations"};
 
  private:
   Out<Doorbell>& board_of(DoorbellKind kind);

@@ -28,13 +28,7 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   source.commands.bind(nic.command_queue);
   source.replies.bind(nic.command_replies);
   sink.wire.bind(nic.wire_out);
-  host.landed.bind(nic.landed);
-  host.receive_events.bind(nic.receive_events);
-  host.completion_events.bind(nic.completion_events);
-  host.page_requests.bind(nic.page_requests);
-  host.receive_doorbells.bind(nic.receive_doorbells);
-  host.completion_doorbells.bind(nic.completion_doorbells);
-  host.tag_operations.bind(nic.tag_operations);
+  host.bind(nic);
   host.ready.bind(ready_);
   source.host_ready.bind(ready_);
   host.set_observer(o.cqes);

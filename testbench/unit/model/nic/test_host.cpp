@@ -18,18 +18,7 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
       doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes) {
   const SourceGid gids[] = {{Encapsulation::kRoceV2Ipv4, address(number)}};
   nic.requester->set_port(mac(number), gids);
-  landed.bind(nic.landed);
-  receive_events.bind(nic.receive_events);
-  completion_events.bind(nic.completion_events);
-  send_events.bind(nic.send_events);
-  page_requests.bind(nic.page_requests);
-  page_replies.bind(nic.page_replies);
-  replies.bind(nic.command_replies);
-  commands.bind(nic.command_queue);
-  send_doorbells.bind(nic.send_doorbells);
-  receive_doorbells.bind(nic.receive_doorbells);
-  completion_doorbells.bind(nic.completion_doorbells);
-  tag_operations.bind(nic.tag_operations);
+  bind(nic);
   engine_.add(*this);
 }
 
@@ -42,7 +31,7 @@ Cycle TestHost::step(Cycle now) {
     if (const auto cq = cqs_.find(notice.number); cq != cqs_.end()) cq->second.landed += notice.completions;
     poll(Cqn{notice.number}, now);
   }
-  if (driver.take(replies, now)) {
+  if (driver.take(command_replies, now)) {
     std::erase_if(given_, [&](const auto& given) {
       if (!driver.done(given.first)) return false;
       const CommandReply reply = driver.collect(given.first);

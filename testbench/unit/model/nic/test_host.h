@@ -23,6 +23,7 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/nic/command_queue.h"
 #include "model/nic/fabric.h"
+#include "model/nic/host_ports.h"
 #include "model/nic/nic_setup.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -68,7 +69,7 @@ struct Work {
   std::uint32_t to_nic = 0;
 };
 
-class TestHost final : public Block {
+class TestHost final : public Block, public DriverPorts {
  public:
   TestHost(const sc_core::sc_module_name& name, Bench& bench, const Params& params, std::uint32_t number);
   Cycle step(Cycle now) override;
@@ -120,14 +121,6 @@ class TestHost final : public Block {
   Nic nic;
   NicSetup setup;
   CommandQueue driver;
-  In<HostNotice> landed{"landed"};
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
-      page_requests{"page_requests"};
-  In<CommandReply> replies{"replies"};
-  Out<DriverCommand> commands{"commands"};
-  Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
-      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
-  Out<TagOperation> tag_operations{"tag_operations"};
 
  private:
   static constexpr std::uint64_t kPage = 4096;
