@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 }
 
-Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) : sc_module(name), params_(params) {
+Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params)
+    : sc_module(name), params_(params), quantum_([this] { return params_.quantum_cycles; }) {
   SC_HAS_PROCESS(Engine);
   SC_METHOD(activate);
   sensitive << external_;
@@ -228,7 +229,8 @@ Cycle Engine::next_due() {
 
 std::uint64_t Engine::run_ahead_limit() const {
   if (params_.mode == EngineMode::kPerCycle) return next_.count + 1;
-  std::uint64_t limit = next_.count + params_.quantum_cycles;
+  const std::uint64_t most = kNever.count - next_.count;
+  std::uint64_t limit = next_.count + std::clamp(quantum_(), std::uint64_t{1}, most);
   if (sc_core::sc_pending_activity()) {  // also at the present time: a process that runs now may then wait for any time
     const std::uint64_t period = time_of(Cycle{1}).value();
     const std::uint64_t at = (sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity()).value();

@@ -6,7 +6,8 @@
 //       block reads or writes the state of another one.
 //   R2  When nothing is due in the next cycle the engine jumps to the earliest cycle in which something is.
 //   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale
-//       meanwhile, now() is not.
+//       meanwhile, now() is not. The quantum is asked for when an activation begins: a change acts on the next one. A
+//       quantum of 0 counts as one cycle. No quantum changes a result.
 //   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes
 //       sampled. Results are those of kFast.
 //   R5  When nothing will be due any more, the engine stops triggering itself; wake() from outside starts it again.
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "model/engine/block.h"
@@ -35,7 +37,7 @@ struct EngineParams {
   std::uint32_t clock_period_ps = 1000;
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
-  std::uint64_t quantum_cycles = 1u << 20;  // longest run-ahead of one activation
+  std::uint64_t quantum_cycles = 1u << 20;  // longest run-ahead of one activation (R3)
 };
 
 class LinkBase;
@@ -47,6 +49,8 @@ class Engine final : public sc_core::sc_module {
   void add(Block& block);
   void add_outside(Block& block);  // at most one, after all others (R7)
   void add(LinkBase& link) { links_.push_back(&link); }
+  // From now on `cycles` gives the quantum, in place of EngineParams. (R3)
+  void set_quantum(std::function<std::uint64_t()> cycles) { quantum_ = std::move(cycles); }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
 
@@ -87,6 +91,7 @@ class Engine final : public sc_core::sc_module {
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
+  std::function<std::uint64_t()> quantum_;
   std::vector<Block*> blocks_;
   Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;

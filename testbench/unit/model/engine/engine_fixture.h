@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks for the tests of the engine: one whose steps the test defines, and one that works, blocks and wakes.
+// Blocks for the tests of the engine: one whose steps the test defines, and one that works, blocks and wakes. Also a
+// process outside of the engine.
 #pragma once
 
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "testbench/unit/model/engine/harness.h"
@@ -25,6 +27,19 @@ class Probe final : public Block {
     times.push_back(sc_core::sc_time_stamp());
     return rest(now, Activity::kBusy, next(now));
   }
+};
+
+// A SystemC process outside of the engine.
+class Outsider final : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Outsider);
+  Outsider(const sc_core::sc_module_name& name, std::function<void()> body) : sc_module(name), body_(std::move(body)) {
+    SC_THREAD(run);
+  }
+
+ private:
+  void run() { body_(); }
+  std::function<void()> body_;
 };
 
 // Delays each value and passes it on: it is busy, blocked and woken in every way.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -14,18 +15,6 @@
 namespace rxnic::engine_test {
 namespace {
 
-// A SystemC process outside of the engine.
-class Outsider final : public sc_core::sc_module {
- public:
-  Outsider(const sc_core::sc_module_name& name, std::function<void()> body) : sc_module(name), body_(std::move(body)) {
-    SC_HAS_PROCESS(Outsider);
-    SC_THREAD(run);
-  }
-
- private:
-  void run() { body_(); }
-  std::function<void()> body_;
-};
 void wait_ps(std::uint64_t ps) { sc_core::wait(sc_core::sc_time(static_cast<double>(ps), sc_core::SC_PS)); }
 
 TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
@@ -94,6 +83,53 @@ TEST(Engine, AnActivationEndsWithTheQuantum) {  // (R3)
   for (std::size_t i = 0; i < probe.steps.size(); ++i) {
     EXPECT_EQ(probe.times[i].value() / kPeriodPs, probe.steps[i].count / 10 * 10) << i;
   }
+}
+
+TEST(Engine, AQuantumOfZeroIsACycle) {  // (R3)
+  for (const std::uint64_t quantum : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+    Bench bench;  // for its kernel
+    EngineParams params;
+    params.quantum_cycles = quantum;
+    auto& engine = bench.keep<Engine>("second", params);
+    auto& probe = bench.keep<Probe>("probe");
+    engine.add(probe);
+    probe.next = [](Cycle now) { return now.count < 35 ? now + 1 : kNever; };
+    bench.run();
+    ASSERT_EQ(probe.steps.size(), 36u);
+    for (std::size_t i = 0; i < probe.steps.size(); ++i) {
+      EXPECT_EQ(probe.times[i].value() / kPeriodPs, quantum <= 1 ? probe.steps[i].count : 0) << i;
+    }
+  }
+}
+
+TEST(Engine, AQuantumThatChangesActsOnTheNextActivation) {  // (R3)
+  Bench bench;
+  auto& probe = bench.add<Probe>("probe");
+  std::uint64_t quantum = 10, asked = 0;
+  bench.engine().set_quantum([&] { return ++asked, quantum; });
+  probe.next = [&](Cycle now) {
+    if (now.count == 25) quantum = 3;
+    if (now.count == 34) quantum = 0;
+    if (now.count == 38) quantum = ~std::uint64_t{0};
+    return now.count < 60 ? now + 1 : kNever;
+  };
+  bench.run();
+  ASSERT_EQ(probe.steps.size(), 61u);
+  for (std::uint64_t c = 0; c <= 60; ++c) {
+    const std::uint64_t begun = c < 30 ? c / 10 * 10 : c < 36 ? c / 3 * 3 : std::min<std::uint64_t>(c, 39);
+    EXPECT_EQ(probe.times[c].value() / kPeriodPs, begun) << c;
+  }
+  EXPECT_EQ(asked, 3u + 2 + 3 + 1) << "once an activation";
+}
+
+TEST(Engine, NoQuantumChangesAResult) {  // (R3)
+  const auto hash = [](std::uint64_t quantum) {
+    Bench bench;
+    bench.engine().set_quantum([quantum] { return quantum; });
+    return relay_chain(bench, 7);
+  };
+  const std::uint64_t expected = hash(1u << 20);
+  for (const std::uint64_t quantum : {0, 1, 2, 7, 100}) EXPECT_EQ(hash(quantum), expected) << quantum;
 }
 
 TEST(Engine, PerCycleGivesEachActiveCycleItsOwnTime) {  // (R4)
