@@ -34,15 +34,6 @@ inline std::uint32_t any_size(Random& random, unsigned bits) {
          static_cast<std::uint32_t>(~std::uint64_t{0} >> (64 - bits));
 }
 
-class MemoryWithHole final : public HostMemory {
- public:
-  bool read(BusAddress at, std::span<std::uint8_t> to) override { return !in_hole(at) && memory_.read(at, to); }
-  bool write(BusAddress at, std::span<const std::uint8_t> from) override { return memory_.write(at, from); }
-
- private:
-  LocalMemory memory_;
-};
-
 struct Queue {
   WqContext context;
   WqId id = kNoWq;                   // kNoWq: there is none

@@ -4,6 +4,7 @@
 
 #include "model/nic/nic_shared.h"
 #include "testbench/cosim/srq_wqe_fetcher_driver.h"
+#include "testbench/unit/faulty_memory.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
 
@@ -39,7 +40,7 @@ class Pins final : public WriteMemory<ContextPin> {
 
 struct Scene {
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
-      : host(bench.keep<MemoryWithHole>()),
+      : host(bench.keep<FaultyMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
                                      params.srq_wqe_fetcher.wqe_store_entries, kCacheLines)),
         dut(bench.place<SrqWqeFetcherPorts>(bench.keep<SrqWqeFetcher>(
@@ -50,6 +51,8 @@ struct Scene {
         out(bench.sink(dut.out, 4)),
         wqes(bench.memory(dut.dma, dut.dma_done, host, 60, 4)),
         contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 9, 4)) {
+    host.keeps_log = false;
+    host.is_unreadable = in_hole;
     bench.connect(driver.packets, dut.in, 4);
     bench.connect(driver.tagged, dut.tagged, 4);
     bench.connect(driver.flushes, dut.flushes, 2);
@@ -86,7 +89,7 @@ struct Scene {
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
   }
-  HostMemory& host;
+  FaultyMemory& host;
   NicShared& shared;
   SrqWqeFetcherPorts& dut;
   Driver& driver;

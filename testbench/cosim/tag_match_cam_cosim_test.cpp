@@ -115,7 +115,7 @@ TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
   auto& dut = bench.add<TagMatchCam>("tag_match_cam", params_.tag_match_cam, shared.contexts, shared.packets,
                                      most_tag_returns(params_));
-  auto& host = bench.keep<tag_match_cam_scene::BreakableMemory>(1);
+  auto& host = bench.keep<LocalMemory>();
   auto& in = bench.source(dut.in);
   auto& operations = bench.source(dut.operations);
   bench.source(dut.returned);

@@ -18,35 +18,36 @@
 #include "model/types/descriptor_bits.h"
 #include "testbench/cosim/random.h"
 #include "testbench/cosim/tag_match_cam_rehearsal.h"
+#include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_scene {
 
 inline constexpr std::uint32_t kLines = 8;
 
-class BreakableMemory final : public HostMemory {
- public:
-  explicit BreakableMemory(std::uint64_t seed) : random_(seed) {}
-  bool read(BusAddress from, std::span<std::uint8_t> to) override {
-    if (fails || (breaks && random_.one_in(16)) || !memory_.read(from, to)) return false;
-    if (buries) std::memset(&to[kLive], 0, sizeof StoredTag::live);
-    if (lies && random_.one_in(8)) spoil(to.subspan(random_.below(to.size() / kEntry) * kEntry));
-    return true;
-  }
-  bool write(BusAddress to, std::span<const std::uint8_t> from) override { return memory_.write(to, from); }
+// What happens to reads of the overflow.
+struct ReadFaults {
+  Random random;
   bool breaks = false;  // a read fails, now and then
   bool fails = false;   // always
   bool lies = false;    // an entry that is read is another one, now and then, or dead
   bool buries = false;  // the first one of a read is always dead
 
+  void act_on(FaultyMemory& memory) {
+    memory.keeps_log = false;
+    memory.is_unreadable = [this](BusAddress) { return fails || (breaks && random.one_in(16)); };
+    memory.on_read = [this](std::span<std::uint8_t> to) {
+      if (buries) std::memset(&to[kLive], 0, sizeof StoredTag::live);
+      if (lies && random.one_in(8)) spoil(to.subspan(random.below(to.size() / kEntry) * kEntry));
+    };
+  }
+
  private:
   static constexpr std::size_t kEntry = sizeof(TagOverflowEntry), kLive = offsetof(StoredTag, live);
   void spoil(std::span<std::uint8_t> entry) {
-    std::uint32_t word = random_.one_in(2) ? 0 : random_.one_in(2) ? random_.below(64) : 1u << random_.below(32);
-    std::memcpy(&entry[random_.one_in(2) ? kLive : offsetof(StoredTag, handle)], &word, sizeof word);
+    std::uint32_t word = random.one_in(2) ? 0 : random.one_in(2) ? random.below(64) : 1u << random.below(32);
+    std::memcpy(&entry[random.one_in(2) ? kLive : offsetof(StoredTag, handle)], &word, sizeof word);
   }
-  Random random_;
-  LocalMemory memory_;
 };
 
 inline Params params_of(const TagMatchCamParams& cam, std::uint32_t queue_depth = 16) {
@@ -69,7 +70,8 @@ class Scene {
         entries_(params.tag_match_cam.entries),
         srqs_(params.tag_match_cam.lists + 2),
         shared_(bench.keep<NicShared>(PacketPool::Quotas{})),
-        host_(bench.keep<BreakableMemory>(seed)),
+        faults_{Random(seed)},
+        host_(bench.keep<FaultyMemory>()),
         model(bench.keep<TagMatchCam>("tag_match_cam", params.tag_match_cam, shared_.contexts, shared_.packets,
                                       most_tag_returns(params))),
         dut(bench.place<TagMatchCamPorts>(model)),
@@ -80,6 +82,7 @@ class Scene {
         done_(bench.sink(dut.list_done, 2)),
         out(bench.sink(dut.out, 2 + random_.below(6))),
         memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), params.dma_engine.queue_depth)) {
+    faults_.act_on(host_);
     if (adapts) random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), rehearsed()).run();
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
@@ -191,8 +194,8 @@ class Scene {
             [this](Cycle at, std::uint64_t latency) {
               bench_.at(at, [this, latency](Cycle) { memory.set_latency(latency); });
             },
-        .set_failing = [this](Cycle at, bool fails) { bench_.at(at, [this, fails](Cycle) { host_.fails = fails; }); },
-        .set_lying = [this](Cycle at, bool lies) { bench_.at(at, [this, lies](Cycle) { host_.buries = lies; }); },
+        .set_failing = [this](Cycle at, bool fails) { bench_.at(at, [this, fails](Cycle) { faults_.fails = fails; }); },
+        .set_lying = [this](Cycle at, bool lies) { bench_.at(at, [this, lies](Cycle) { faults_.buries = lies; }); },
         .set_returns = [this](Cycle at,
                               bool come_back) { bench_.at(at, [this, come_back](Cycle) { comes_back_ = come_back; }); },
     };
@@ -204,8 +207,8 @@ class Scene {
     if (random_.one_in(16)) kinds_ = 1 + random_.below(random_.one_in(4) ? 200 : 8);
     if (random_.one_in(16)) adds_ = 4 + random_.below(10);
     if (random_.one_in(16)) returns_ = random_.one_in(3) ? 2 : 40;
-    if (random_.one_in(64)) host_.breaks = random_.one_in(5);
-    if (random_.one_in(64)) host_.lies = random_.one_in(8);
+    if (random_.one_in(64)) faults_.breaks = random_.one_in(5);
+    if (random_.one_in(64)) faults_.lies = random_.one_in(8);
     if (random_.one_in(128)) pauses_ = random_.one_in(8);
     if (random_.one_in(256)) fills_ = !random_.one_in(3);
     if (adapts_) steer(now);
@@ -366,7 +369,8 @@ class Scene {
   const bool adapts_;
   const std::uint32_t most_, entries_, srqs_;
   NicShared& shared_;
-  BreakableMemory& host_;
+  ReadFaults faults_;
+  FaultyMemory& host_;
   std::size_t sent_ = 0, posted_ = 0, asked_ = 0;
   std::uint64_t other_tags_ = 0xfedc'ba98'7654'3000u;
   std::uint32_t kinds_ = 20, adds_ = 10, returns_ = 40;

@@ -29,7 +29,10 @@ class FaultyMemory final : public HostMemory {
 
   // What a test sets. Addresses are those at which an access begins.
   std::function<bool(BusAddress)> is_unmapped = [](BusAddress) { return false; };
+  std::function<bool(BusAddress)> is_unreadable = [](BusAddress) { return false; };  // reads fail, writes do not
   std::function<bool(BusAddress)> is_gone = [](BusAddress) { return false; };
+  std::function<void(std::span<std::uint8_t>)> on_read = [](auto) {};  // may change what was read
+  bool keeps_log = true;        // false: `reads` and `writes` stay empty, for a long run
   bool throws = false;          // std::bad_alloc, whoever reads or writes
   bool reads_together = false;  // late reads, when they are settled
 
@@ -47,14 +50,15 @@ class FaultyMemory final : public HostMemory {
 
   bool read(BusAddress from, std::span<std::uint8_t> to) override {
     if (throws) throw std::bad_alloc();
-    if (is_unmapped(from) || !below_.read(from, to)) return false;
-    reads.push_back({from, to.size()});
+    if (is_unmapped(from) || is_unreadable(from) || !below_.read(from, to)) return false;
+    on_read(to);
+    if (keeps_log) reads.push_back({from, to.size()});
     return true;
   }
   bool write(BusAddress to, std::span<const std::uint8_t> from) override {
     if (throws) throw std::bad_alloc();
     if (is_unmapped(to) || !below_.write(to, from)) return false;
-    writes.push_back({to, from.size()});
+    if (keeps_log) writes.push_back({to, from.size()});
     return true;
   }
   void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override {
