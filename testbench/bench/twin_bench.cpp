@@ -12,14 +12,11 @@
 #include <string>
 
 #include "bridge/rtl/twin.h"
-#include "model/blocks/cqe_generator.h"
-#include "model/blocks/grh_scatter.h"
-#include "model/blocks/tag_match_cam.h"
-#include "model/core/tag_matching/tag_returns.h"
 #include "model/nic/nic_shared.h"
 #include "testbench/cosim/put_in_place.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic {
 namespace {
@@ -75,7 +72,7 @@ Sink<T>& drain(Bench& bench, Out<T>& out, std::uint32_t width = 1) {
 struct Scatter {
   Scatter(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("dut", params.grh_scatter, shared.packets))),
+        dut(bench.place(made_block<GrhScatterPorts>(bench, &NicBlocks::grh_scatter, params, shared, "dut"))),
         out(drain(bench, dut.out, 4)) {
     shared.wqes[0].sge_count = 1;
     shared.wqes[0].sge[0] = {4096, 1, 0x10000};
@@ -105,9 +102,7 @@ struct Completions {
   Completions(Bench& bench, const Params& params, std::int64_t load)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.place<CqeGeneratorPorts>(bench.keep<CqeGenerator>("dut", params.cqe_generator, shared.contexts,
-                                                                    shared.wqes, shared.packets,
-                                                                    params.nic.clock_period_ps, 64))),
+        dut(bench.place(made_block<CqeGeneratorPorts>(bench, &NicBlocks::cqe_generator, params, shared, "dut"))),
         out(drain(bench, dut.out)) {
     CqContext cq;
     cq.number = Cqn{3};
@@ -175,8 +170,7 @@ struct Tags {
   Tags(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
         host(bench.keep<LocalMemory>()),
-        dut(bench.place<TagMatchCamPorts>(bench.keep<TagMatchCam>("dut", params.tag_match_cam, shared.contexts,
-                                                                  shared.packets, most_tag_returns(params)))),
+        dut(bench.place(made_block<TagMatchCamPorts>(bench, &NicBlocks::tag_match_cam, params, shared, "dut"))),
         out(drain(bench, dut.out)) {
     auto& operations = bench.source(dut.operations);
     bench.source(dut.lists).push(Cycle{1}, {true, WqId{7}, Pdn{8}, Cqn{9}});

@@ -128,9 +128,8 @@ TEST_P(CqeGeneratorCosim, SlowerRtlMakesTheSameTransactions) {
   auto& host = bench.keep<LocalMemory>();
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), cqe_generator_scene::kSlots,
                                        cqe_generator_scene::lines_of(params_));
-  auto& dut =
-      bench.add<CqeGenerator>("dut", params_.cqe_generator, shared.contexts, shared.wqes, shared.packets,
-                              params_.nic.clock_period_ps, params_.requester.send_queues + params_.device.max_srqs);
+  auto& dut = made_block<CqeGenerator>(bench, &NicBlocks::cqe_generator, params_, shared, "dut");
+  bench.engine().add(dut);
   auto& in = bench.source(dut.in);
   auto& doorbells = bench.source(dut.doorbells);
   auto& out = bench.sink(dut.out);

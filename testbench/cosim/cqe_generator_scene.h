@@ -10,7 +10,9 @@
 #include "model/core/receive_queue/wqe_slots.h"
 #include "model/nic/nic_shared.h"
 #include "testbench/cosim/random.h"
+#include "testbench/cosim/stalls.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic::cqe_generator_scene {
 
@@ -365,9 +367,7 @@ struct Scene {
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, lines_of(params))),
-        model(bench.keep<CqeGenerator>("dut", params.cqe_generator, shared.contexts, shared.wqes, shared.packets,
-                                       params.nic.clock_period_ps,
-                                       params.requester.send_queues + params.device.max_srqs)),
+        model(made_block<CqeGenerator>(bench, &NicBlocks::cqe_generator, params, shared, "dut")),
         dut(bench.place<CqeGeneratorPorts>(model)),
         driver(bench.add<Driver>("driver", model, shared, host, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
@@ -386,13 +386,7 @@ struct Scene {
     auto& rendezvous = bench.sink(dut.rendezvous, 2);
     bench.sink(dut.refusals, 8).on_value([this](Cycle now, const Refusal& r) { driver.refused(now, r); });
     flushes.on_value([this](Cycle now, const FlushRequest& r) { shared.contexts.unpin(r.line, now); });
-    const auto stalls = [seed](std::uint64_t salt, std::uint32_t share) {
-      return [=](Cycle c) {
-        const std::uint64_t slow = splitmix(seed + salt + c.count / 128),
-                            fast = splitmix(seed ^ (salt << 40) ^ c.count);
-        return slow % 8 == 0 ? fast % 16 == 0 : slow % 8 == 1 ? fast % share != 0 : true;
-      };
-    };
+    const Stalls stalls{seed, 8};
     out.accept_when(stalls(1, 2));
     events.accept_when([slow = stalls(2, 3)](Cycle c) { return c.count % 8 < 6 && slow(c); });
     writes.accept_when(stalls(3, 2));
@@ -418,12 +412,6 @@ struct Scene {
     for (std::uint32_t n = 0; n < kCqs - 2; ++n) dut.create(random_cq(random, number_of(n), false), host);
     dut.attach_srq(WqId{1}, Srqn{11});
     dut.attach_srq(WqId{6}, Srqn{66});
-  }
-  static std::uint64_t splitmix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
   LocalMemory& host;
   NicShared& shared;

@@ -5,7 +5,6 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
-#include "model/blocks/grh_scatter.h"
 #include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
@@ -13,6 +12,7 @@
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/random.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic::grh_scatter_cosim_test {
 namespace {
@@ -130,7 +130,7 @@ class Scene {
         random_(seed),
         cycles_(cycles),
         shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots)),
-        dut(bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", params.grh_scatter, shared_.packets))),
+        dut(bench.place(made_block<GrhScatterPorts>(bench, &NicBlocks::grh_scatter, params, shared_, "grh_scatter"))),
         in_(bench.source(dut.in, 2 + random_.below(4))),
         out(bench.sink(dut.out, 3 + random_.below(6))),
         refusals(bench.sink(dut.refusals)) {

@@ -166,10 +166,8 @@ TEST_P(SrqWqeFetcherCosim, SlowerRtlMakesTheSameTransactions) {
   auto& host = bench.keep<LocalMemory>();
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
                                        params_.srq_wqe_fetcher.wqe_store_entries, srq_wqe_fetcher_scene::kCacheLines);
-  auto& dut =
-      bench.add<SrqWqeFetcher>("dut", params_.srq_wqe_fetcher, shared.contexts, shared.packets,
-                               params_.transport_checker.ud_too_long, params_.transport_checker.wqe_error_status,
-                               params_.ack_generator.credits == AckCredits::kCounted, params_.requester.rendezvous);
+  auto& dut = made_block<SrqWqeFetcher>(bench, &NicBlocks::srq_wqe_fetcher, params_, shared, "dut");
+  bench.engine().add(dut);
   auto& in = bench.source(dut.in);
   auto& doorbells = bench.source(dut.doorbells);
   auto& released = bench.source(dut.released);

@@ -4,7 +4,9 @@
 
 #include "model/nic/nic_shared.h"
 #include "testbench/cosim/srq_wqe_fetcher_driver.h"
+#include "testbench/cosim/stalls.h"
 #include "testbench/unit/faulty_memory.h"
+#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
 
@@ -43,10 +45,7 @@ struct Scene {
       : host(bench.keep<FaultyMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
                                      params.srq_wqe_fetcher.wqe_store_entries, kCacheLines)),
-        dut(bench.place<SrqWqeFetcherPorts>(bench.keep<SrqWqeFetcher>(
-            "dut", params.srq_wqe_fetcher, shared.contexts, shared.packets, params.transport_checker.ud_too_long,
-            params.transport_checker.wqe_error_status, params.ack_generator.credits == AckCredits::kCounted,
-            params.requester.rendezvous))),
+        dut(bench.place(made_block<SrqWqeFetcherPorts>(bench, &NicBlocks::srq_wqe_fetcher, params, shared, "dut"))),
         driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20})),
         out(bench.sink(dut.out, 4)),
         wqes(bench.memory(dut.dma, dut.dma_done, host, 60, 4)),
@@ -68,13 +67,7 @@ struct Scene {
     dut.pins.bind(bench.keep<Pins>(shared.pins, driver));
     out.on_value([this](Cycle now, const ScatterJob& p) { driver.see(now, p); });
     refusals.on_value([this](Cycle now, const Refusal& r) { driver.see(now, r); });
-    const auto stalls = [seed](std::uint64_t salt, std::uint32_t share) {
-      return [=](Cycle c) {
-        const std::uint64_t slow = splitmix(seed + salt + c.count / 128),
-                            fast = splitmix(seed ^ (salt << 40) ^ c.count);
-        return slow % 4 == 0 ? fast % 16 == 0 : slow % 4 == 1 ? fast % share != 0 : true;
-      };
-    };
+    const Stalls stalls{seed, 4};
     out.accept_when(stalls(1, 2));
     events.accept_when([](Cycle c) { return c.count % 1024 < 300 || c.count % 128 == 0; });
     wqes.accept_when(stalls(3, 2));
@@ -82,12 +75,6 @@ struct Scene {
     returned.accept_when([](Cycle c) { return c.count % 512 < 256 || c.count % 32 == 0; });
     for (std::uint32_t n = 0; n < kLines; ++n) shared.contexts.pin(line_of(n));  // so that it stays
     driver.create_at_first(params.srq_wqe_fetcher.queue_contexts);
-  }
-  static std::uint64_t splitmix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
   FaultyMemory& host;
   NicShared& shared;

@@ -113,8 +113,8 @@ TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   constexpr std::uint32_t kMessages = 300;
   Bench bench(EngineMode::kPerCycle);
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<TagMatchCam>("tag_match_cam", params_.tag_match_cam, shared.contexts, shared.packets,
-                                     most_tag_returns(params_));
+  auto& dut = made_block<TagMatchCam>(bench, &NicBlocks::tag_match_cam, params_, shared, "tag_match_cam");
+  bench.engine().add(dut);
   auto& host = bench.keep<LocalMemory>();
   auto& in = bench.source(dut.in);
   auto& operations = bench.source(dut.operations);

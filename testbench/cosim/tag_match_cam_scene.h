@@ -20,6 +20,7 @@
 #include "testbench/cosim/tag_match_cam_rehearsal.h"
 #include "testbench/unit/faulty_memory.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic::tag_match_cam_scene {
 
@@ -72,8 +73,7 @@ class Scene {
         shared_(bench.keep<NicShared>(PacketPool::Quotas{})),
         faults_{Random(seed)},
         host_(bench.keep<FaultyMemory>()),
-        model(bench.keep<TagMatchCam>("tag_match_cam", params.tag_match_cam, shared_.contexts, shared_.packets,
-                                      most_tag_returns(params))),
+        model(made_block<TagMatchCam>(bench, &NicBlocks::tag_match_cam, params, shared_, "tag_match_cam")),
         dut(bench.place<TagMatchCamPorts>(model)),
         in_(bench.source(dut.in, 2 + random_.below(4))),
         operations_(bench.source(dut.operations, 2 + random_.below(4))),
