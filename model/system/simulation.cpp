@@ -14,8 +14,8 @@ namespace rxnic {
 Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
     : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       nic("nic0", o.params, memory, engine, {.blocks = o.blocks}),
-      source("wire_source", o.params, o.pace, nic.shared, memory, stimulus),
-      sink("wire_sink", o.params, nic.shared, o.frames),
+      source("wire_source", o.params, o.pace, nic.shared.packets, memory, stimulus),
+      sink("wire_sink", o.params, nic.shared.packets, o.frames),
       host("host", o.params, memory),
       ready_("ready", 1),
       setup_(nic, memory) {

@@ -65,7 +65,8 @@ struct System::Station {
         host(named("host", n).c_str(), memory, nic) {
     engine.add(host);
     if (o.fabric) return;
-    wire = std::make_unique<WireEnd>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared);
+    wire =
+        std::make_unique<WireEnd>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared.packets);
     wire->to_nic.bind(nic.wire_in);
     wire->responses.bind(nic.wire_out);
     if (o.requester) wire->requests.bind(nic.requests_out);

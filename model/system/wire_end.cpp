@@ -9,12 +9,12 @@
 
 namespace rxnic {
 
-WireEnd::WireEnd(const sc_core::sc_module_name& name, const Params& params, NicShared& shared)
+WireEnd::WireEnd(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets)
     : Block(name),
       period_ps_(params.nic.clock_period_ps),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       ps_per_byte_(8000.0 / params.nic.link_gbps),
-      shared_(shared) {}
+      packets_(packets) {}
 
 void WireEnd::send(Bytes frame, LinkLayer link) {
   if (frame.size() > kMaxFrameBytes) {
@@ -47,9 +47,9 @@ Cycle WireEnd::arrive(Cycle now) {
     const Cycle due = cycle_of(in_free_ps_);
     if (due > now) return due;
     if (!to_nic.can_push(now)) return kNever;  // (R2), a pop wakes
-    if (!shared_.packets.available(PacketClass::kReceive)) return now + 1;
-    const PacketHandle h = shared_.packets.allocate(PacketClass::kReceive, frame.bytes.size());
-    Packet& p = shared_.packets[h];
+    if (!packets_.available(PacketClass::kReceive)) return now + 1;
+    const PacketHandle h = packets_.allocate(PacketClass::kReceive, frame.bytes.size());
+    Packet& p = packets_[h];
     std::memcpy(p.frame.data(), frame.bytes.data(), frame.bytes.size());
     p.frame_bytes = static_cast<std::uint32_t>(frame.bytes.size());
     p.link = frame.link;
@@ -71,11 +71,11 @@ Cycle WireEnd::leave(Cycle now) {
     if (from == nullptr) return kNever;
     if (out_free_ps_ > now_ps) return cycle_of(out_free_ps_);
     const PacketHandle h = from->pop(now).buffer;
-    const Packet& p = shared_.packets[h];
+    const Packet& p = packets_[h];
     out_free_ps_ = std::max(out_free_ps_, now_ps) + line_ps(p.frame_bytes);
     ++received_;
     if (handler_) handler_(p.frame_view(), static_cast<std::uint64_t>(std::llround(out_free_ps_)));
-    shared_.packets.release(h);
+    packets_.release(h);
   }
 }
 

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "model/engine/link.h"
-#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
+#include "model/types/packet.h"
+#include "model/types/wire_frame.h"
 
 namespace rxnic {
 
@@ -23,7 +24,7 @@ class WireEnd final : public Block {
  public:
   using FrameHandler = std::function<void(Bytes frame, std::uint64_t time_ps)>;
 
-  WireEnd(const sc_core::sc_module_name& name, const Params& params, NicShared& shared);
+  WireEnd(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets);
   // From the link header to the ICRC. From any process of the kernel, or before the simulation starts. Throws
   // std::invalid_argument when it is longer than a NIC's packet buffer (kMaxFrameBytes).
   void send(Bytes frame, LinkLayer link = LinkLayer::kEthernet);
@@ -53,7 +54,7 @@ class WireEnd final : public Block {
   const std::uint64_t period_ps_;
   const std::uint64_t fixed_bytes_;
   const double ps_per_byte_;
-  NicShared& shared_;
+  PacketPool& packets_;
   FrameHandler handler_;
   std::deque<Frame> frames_;  // sent and not accepted by the NIC
   double in_free_ps_ = 0;     // when the line has carried the first of them

@@ -7,13 +7,13 @@
 
 namespace rxnic {
 
-WireSink::WireSink(const sc_core::sc_module_name& name, const Params& params, NicShared& shared,
+WireSink::WireSink(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets,
                    FrameObserver* observer)
     : Block(name),
       period_ps_(params.nic.clock_period_ps),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       ps_per_byte_(8000.0 / params.nic.link_gbps),
-      shared_(shared),
+      packets_(packets),
       observer_(observer) {}
 
 Cycle WireSink::step(Cycle now) {
@@ -21,7 +21,7 @@ Cycle WireSink::step(Cycle now) {
   bool sent = false;
   while (line_free_ps_ <= now_ps && wire.can_pop(now)) {
     const PacketHandle h = wire.pop(now).buffer;
-    const Packet& p = shared_.packets[h];
+    const Packet& p = packets_[h];
     line_free_ps_ = std::max(line_free_ps_, now_ps) + static_cast<double>(p.frame_bytes + fixed_bytes_) * ps_per_byte_;
     const auto left_ps = static_cast<std::uint64_t>(std::llround(line_free_ps_));
     if (observer_ != nullptr) observer_->on_frame(p, left_ps);
@@ -31,7 +31,7 @@ Cycle WireSink::step(Cycle now) {
     std::uint64_t end = 0;
     std::memcpy(&end, p.frame.data() + p.frame_bytes - sizeof end, sizeof end);
     digest_.mix(end);
-    shared_.packets.release(h);
+    packets_.release(h);
     ++frames_;
     sent = true;
   }

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "model/engine/link.h"
-#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
+#include "model/types/packet.h"
+#include "model/types/wire_frame.h"
 
 namespace rxnic {
 
@@ -17,7 +18,7 @@ class FrameObserver {
 
 class WireSink final : public Block {
  public:
-  WireSink(const sc_core::sc_module_name& name, const Params& params, NicShared& shared, FrameObserver* observer);
+  WireSink(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets, FrameObserver* observer);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   std::uint64_t frames() const { return frames_; }
@@ -28,7 +29,7 @@ class WireSink final : public Block {
   std::uint64_t period_ps_;
   std::uint64_t fixed_bytes_;
   double ps_per_byte_;
-  NicShared& shared_;
+  PacketPool& packets_;
   FrameObserver* observer_;
   double line_free_ps_ = 0;
   std::uint64_t frames_ = 0;

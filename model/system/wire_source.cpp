@@ -7,14 +7,14 @@
 
 namespace rxnic {
 
-WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
+WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, PacketPool& packets,
                        HostMemory& memory, StimulusStream& stream)
     : Block(name),
       pace_(pace),
       period_ps_(params.nic.clock_period_ps),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       ps_per_byte_(8000.0 / (pace.kind == Pace::Kind::kRate ? pace.gbps : params.nic.link_gbps)),
-      shared_(shared),
+      packets_(packets),
       stream_(stream),
       driver_(memory) {}
 
@@ -52,7 +52,7 @@ Cycle WireSource::step(Cycle now) {
     if (done_) continue;
     if (due_ > now) return rest(now, Activity::kBusy, due_);
     if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
-      if (shared_.packets.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);
+      if (packets_.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);
       stream_.control(item_, driver_);
       have_item_ = false;
       continue;
@@ -67,7 +67,7 @@ Cycle WireSource::step(Cycle now) {
       return rest(now, Activity::kBlocked, kNever);  // (R5)
     begun_ = true;
     if (!wire.can_push(now)) return rest(now, Activity::kBlocked, kNever);  // (R2)
-    if (!shared_.packets.available(PacketClass::kReceive)) return rest(now, Activity::kBlocked, now + 1);
+    if (!packets_.available(PacketClass::kReceive)) return rest(now, Activity::kBlocked, now + 1);
     emit(now);
     have_item_ = false;
   }
@@ -75,8 +75,8 @@ Cycle WireSource::step(Cycle now) {
 
 void WireSource::emit(Cycle now) {
   const std::size_t kept = std::min(item_.bytes.size(), kMaxFrameBytes);
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kReceive, kept);
-  Packet& p = shared_.packets[h];
+  const PacketHandle h = packets_.allocate(PacketClass::kReceive, kept);
+  Packet& p = packets_[h];
   std::memcpy(p.frame.data(), item_.bytes.data(), kept);
   p.frame_bytes = static_cast<std::uint32_t>(kept);
   p.link = item_.link;

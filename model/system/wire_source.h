@@ -17,8 +17,9 @@
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/nic/command_queue.h"
-#include "model/nic/nic_shared.h"
 #include "model/params/params.h"
+#include "model/types/packet.h"
+#include "model/types/wire_frame.h"
 
 namespace rxnic {
 
@@ -55,7 +56,7 @@ struct Pace {
 
 class WireSource final : public Block {
  public:
-  WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
+  WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, PacketPool& packets,
              HostMemory& memory, StimulusStream& stream);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(frames_); }
@@ -80,7 +81,7 @@ class WireSource final : public Block {
   std::uint64_t period_ps_;
   std::uint64_t fixed_bytes_;  // besides the frame: FCS, preamble, gap
   double ps_per_byte_;
-  NicShared& shared_;
+  PacketPool& packets_;
   StimulusStream& stream_;
   CommandQueue driver_;
   Stimulus item_;

@@ -31,8 +31,8 @@ class FrameFifos final : public sc_core::sc_module {
   // The wire of NIC `nic`. Nobody else may take its frames (WireEnd::on_frame).
   FrameFifos(const sc_core::sc_module_name& name, System& system, std::uint32_t nic)
       : sc_module(name), engine_(system.engine), wire_(system.wire(nic)) {
-    wire_.on_frame([this](Bytes frame, std::uint64_t) {
-      waiting_.push_back({{frame.begin(), frame.end()}, LinkLayer::kEthernet});
+    wire_.on_frame([this](Bytes frame, std::uint64_t time_ps) {
+      waiting_.push_back({{{frame.begin(), frame.end()}}, {static_cast<double>(time_ps), sc_core::SC_PS}});
       engine_.notify(arrived_);
     });
     SC_THREAD(put);
@@ -42,6 +42,10 @@ class FrameFifos final : public sc_core::sc_module {
   sc_core::sc_fifo_out<Frame> out{"out"};
 
  private:
+  struct Leaving {
+    Frame frame;
+    sc_core::sc_time carried;  // by the line, in the future: a frame is handed over when it begins to leave
+  };
   void put() {  // (R1)
     for (;;) {
       const Frame frame = in.read();
@@ -52,15 +56,16 @@ class FrameFifos final : public sc_core::sc_module {
   void get() {  // (R2)
     for (;;) {
       while (waiting_.empty()) wait(arrived_);
-      const Frame frame = waiting_.front();
+      const Leaving first = waiting_.front();
       waiting_.pop_front();
-      out.write(frame);
+      if (first.carried > sc_core::sc_time_stamp()) wait(first.carried - sc_core::sc_time_stamp());
+      out.write(first.frame);
     }
   }
 
   Engine& engine_;
   WireEnd& wire_;
-  std::deque<Frame> waiting_;
+  std::deque<Leaving> waiting_;
   sc_core::sc_event arrived_;
 };
 
