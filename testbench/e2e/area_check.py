@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/area: what yosys finds in the RTL, beside the model."""
+import contextlib
 import importlib.machinery
+import io
 import json
 import os
 import re
 import shutil
 import sys
+import unittest.mock
 
 import e2e
 
@@ -114,6 +117,44 @@ def bench_(bench):
     bench.expect(max(map(len, lines[:3])) < 60, f"the table is wide: {lines[:3]}")
     bench.expect(lines[2].split() == ["cam/rtl/100", "failed"] and lines[3].startswith("cam/rtl/100: no such RTL"),
                  f"failure: {lines[2:]}")
+    # Ratios are those to an earlier run; where that has failed, or has no such benchmark, there is none.
+    before = [{**rows[0], "cycles/s": 5e5}, rows[1]]
+    for earlier, ratio in (before, "2.00"), (rows[1:], "-"), ([], "-"):
+        (bench.folder / "earlier.json").write_text(json.dumps({"benchmarks": earlier}), encoding="ascii")
+        done = bench.start(sys.executable, "-B", e2e.ROOT / "scripts" / "bench", "--from", "figures.json",
+                           "--baseline", "earlier.json")
+        bench.expect_equal((done.returncode, done.stdout.splitlines()[1].split()[-1]), (0, ratio),
+                           f"ratio to {earlier}: {done.stderr}")
+    # They are looked at before anything is built, run or written: the file of --out may be that of --baseline.
+    sys.dont_write_bytecode = True
+    script = importlib.machinery.SourceFileLoader("bench", str(e2e.ROOT / "scripts" / "bench")).load_module()
+    began = []
+
+    def begins(*_, **__):
+        began.append(True)
+        raise SystemExit(9)
+
+    for content, option, status, words in (
+            (before, "--baseline", 9, ""), (None, "--baseline", 2, "No such file"), (None, "--from", 2, "No such file"),
+            ("text", "--baseline", 2, "no JSON"), ("{}", "--from", 2, "other JSON"), ("[]", "--baseline", 2, "other"),
+            ('{"benchmarks": [{"name": "cam"}]}', "--from", 2, "other JSON")):
+        file = bench.folder / "other.json"
+        file.unlink(missing_ok=True)
+        if content is not None:
+            file.write_text(content if isinstance(content, str) else json.dumps({"benchmarks": content}), "ascii")
+        began.clear()
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), unittest.mock.patch.object(script.subprocess, "run", begins), \
+                unittest.mock.patch.object(script, "read", wraps=script.read) as read, \
+                unittest.mock.patch.object(sys, "argv", ["bench", option, str(file), "--out", str(file)]):
+            try:
+                script.main()
+                ended = 0
+            except SystemExit as end:
+                ended = end.code
+        bench.expect_equal((ended, bool(began), read.call_count), (status, status == 9, 1), f"{option} {content}")
+        bench.expect(words in said.getvalue() and (status == 9 or f"{option}: {file}" in said.getvalue()),
+                     f"{option} {content}: {said.getvalue()}")
 
 
 def mistakes(bench):
