@@ -234,6 +234,11 @@ def refusals(bench):
                               (["--config", "nic_101g"], "nic_101g", "nic_100g_gen3"),
                               (["--set", "grh_scatter.latency_cycles=4,0"], "latency_cycles", "found 0"),
                               (["--set", "grh_scatter.latency"], "grh_scatter.latency", "section.key=value"),
+                              (["--jobs", "0"], "--jobs: found 0", "1 or more"),
+                              (["--timeout", "-1"], "--timeout: found -1", "more than 0"),
+                              (["--timeout", "0"], "--timeout: found 0"),
+                              (["--timeout", "nan"], "--timeout: found nan"),
+                              (["--timeout", "1e9"], "--timeout: found 1e+09", "1,000,000"),
                               (["--rtl", "own.sv"], "found 0 blocks"),
                               ([BLOCK, "--rtl", "own.sv"], "found no file", "own.sv")):
         done = area(bench, script, *arguments)

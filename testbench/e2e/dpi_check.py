@@ -230,6 +230,9 @@ def modules(bench):
         bench.expect(words in done.stderr and "own.sv" in done.stderr, f"{text}: {done.stderr}")
     bench.expect_equal(bench.start(program, "nothing.sv").returncode, 2, "no file")
     bench.expect(not (bench.folder / "never.sv").exists(), "something was written")
+    own.write_text(OWN)
+    done = bench.start(program, own, "-o", ".")
+    bench.expect_equal((done.returncode, done.stderr), (2, "dpi_module: .: Is a directory\n"), "-o with a folder")
 
 
 def commands_of(page):

@@ -378,6 +378,7 @@ def usage(bench):
                                      (2, [BLOCK, "absent.sv", "-o", "a.so"], "found no file absent.sv"),
                                      (2, [BLOCK, "bad.sv", "-o", "a.so", "--set", "Latency"], "--set: found Latency"),
                                      (2, [BLOCK, "bad.sv", "-o", "no/a.so"], "found no folder no"),
+                                     (2, [BLOCK, "bad.sv", "-o", "."], "found the folder .; expected a file"),
                                      (1, [BLOCK, "bad.sv", "-o", "a.so"], "bad.sv:2:"),
                                      (1, [BLOCK, "other.sv", "-o", "a.so"], BLOCK),
                                      (1, [BLOCK, RTL, "--set", "Depth=3", "-o", "a.so"], "Depth")):

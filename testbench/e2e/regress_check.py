@@ -112,6 +112,9 @@ def changes(bench):
     done = script(bench, MUTATE, "--count", 1, "--cycles", 50000, "--seed", 5, "--jobs", 1)
     said = re.search(r"grh_scatter: seed 5; 1 mutants, [01] caught; besides \d+ that change nothing", done.stdout)
     bench.expect(said, f"says not what it did: {done.stdout} {done.stderr}")
+    for option in ("--jobs", "--count", "--cycles"):
+        done = bench.start(MUTATE, BLOCK, option, 0)
+        bench.expect(done.returncode == 2 and f"{option}: found 0; expected 1 or more" in done.stderr, done.stderr)
     done = bench.start(MUTATE, BLOCK, "--build", bench.folder)
     bench.expect_equal(done.returncode, 2, "a folder without tests")
     bench.expect("found no" in done.stderr, done.stderr)
