@@ -5,10 +5,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(rooms params types core engine blocks nic traces system)
+set(rooms params types core engine ports blocks nic traces system)
 add_library(rxnic_model INTERFACE)
 target_link_libraries(rxnic_model INTERFACE rxnic_system)
-foreach(room IN LISTS rooms ITEMS model options systemc ports)
+foreach(room IN LISTS rooms ITEMS model options systemc)
   set_target_properties(rxnic_${room} PROPERTIES EXPORT_NAME ${room})
   install(TARGETS rxnic_${room} EXPORT rxnic ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT model)
 endforeach()

@@ -57,7 +57,7 @@ void Lockstep::sample(Cycle now) {
   for (; next_ < now && !ended_; next_ += 1) {  // (R3)
     bool offered = false;
     for (const Port& p : ports_) {
-      offered = offered || (p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.pushed > p.popped);
+      offered = offered || (p.twin.kind == PortKind::kIn && p.link != nullptr && p.pushed > p.popped);
     }
     if (!options_.always && !offered && *twin_->quiescent != 0) {
       if (twin_->activity != nullptr)
@@ -95,8 +95,8 @@ void Lockstep::drive(Cycle cycle) {
   if (twin_->now != nullptr) *twin_->now = cycle.count;
   for (Port& p : ports_) {
     const std::uint64_t in_link = p.pushed - p.popped;
-    if (p.twin.kind == TwinPortKind::kIn) p.offer(in_link > 0, p.popped);
-    if (p.twin.kind == TwinPortKind::kOut) p.give_room(p.link == nullptr ? p.lanes : p.link->capacity() - in_link);
+    if (p.twin.kind == PortKind::kIn) p.offer(in_link > 0, p.popped);
+    if (p.twin.kind == PortKind::kOut) p.give_room(p.link == nullptr ? p.lanes : p.link->capacity() - in_link);
   }
   look_up_all(ports_);
   twin_->eval();
@@ -116,9 +116,9 @@ void Lockstep::compare(Cycle cycle) {
   if (!mismatched()) {
     ++result_.cycles;
     for (Port& p : ports_) {
-      if (p.twin.kind == TwinPortKind::kIn) compare_input(p, cycle);
-      if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
-      if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
+      if (p.twin.kind == PortKind::kIn) compare_input(p, cycle);
+      if (p.twin.kind == PortKind::kOut) compare_output(p, cycle);
+      if (p.twin.kind == PortKind::kRead) compare_read(p, cycle);
     }
     if (twin_->activity != nullptr) compare_activity(cycle, activity_, *twin_->activity);
   }
@@ -176,7 +176,7 @@ void Lockstep::compare_activity(Cycle cycle, Activity model, std::uint64_t rtl) 
 // (R2) Behind a mismatch, too: its waveform shows what the twin goes on to do.
 void Lockstep::answer_reads() {
   for (Port& p : ports_) {
-    if (p.twin.kind != TwinPortKind::kRead || p.transfers() == 0) continue;
+    if (p.twin.kind != PortKind::kRead || p.transfers() == 0) continue;
     p.get_lanes();
     p.get_lane(0);
     p.answer_read();
@@ -230,7 +230,7 @@ LockstepResult Lockstep::finish() {
                             options_.transactions);
   }
   for (const Port& p : ports_) {
-    if (options_.every_port && p.transactions == 0 && p.twin.kind != TwinPortKind::kLookup) {
+    if (options_.every_port && p.transactions == 0 && p.twin.kind != PortKind::kLookup) {
       r.failure = fmt::format("{}: port {}: nothing was compared", block_.name(), p.twin.name);
     }
   }

@@ -33,12 +33,12 @@ void MismatchWaves::record(Cycle cycle, std::vector<LockstepPort>& ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     LockstepPort& port = ports[i];
     PortState& state = now.ports[i];
-    const std::size_t lanes = port.twin.kind == TwinPortKind::kOut ? port.lanes : 1;
+    const std::size_t lanes = port.twin.kind == PortKind::kOut ? port.lanes : 1;
     state.model.resize(lanes);
     state.rtl.resize(lanes);
-    if (port.twin.kind == TwinPortKind::kIn) record_input(port, state);
-    if (port.twin.kind == TwinPortKind::kOut) record_output(port, state);
-    if (port.twin.kind == TwinPortKind::kRead) record_read(port, cycle, state);
+    if (port.twin.kind == PortKind::kIn) record_input(port, state);
+    if (port.twin.kind == PortKind::kOut) record_output(port, state);
+    if (port.twin.kind == PortKind::kRead) record_read(port, cycle, state);
   }
 }
 
@@ -88,7 +88,7 @@ class MismatchWaves::Writer {
     const std::size_t top = file.tree.scope(block);
     mismatch_ = file.tree.add(top, {"mismatch"});
     for (const LockstepPort& port : ports) {
-      if (port.twin.kind == TwinPortKind::kLookup) {
+      if (port.twin.kind == PortKind::kLookup) {
         ports_.emplace_back();  // is not shown
       } else {
         declare(port, file.tree.scope(port.twin.name, top));
@@ -124,7 +124,7 @@ class MismatchWaves::Writer {
 
   void declare(const LockstepPort& port, std::size_t scope) {
     PortSignals p;
-    const bool in = port.twin.kind == TwinPortKind::kIn, out = port.twin.kind == TwinPortKind::kOut;
+    const bool in = port.twin.kind == PortKind::kIn, out = port.twin.kind == PortKind::kOut;
     if (in) p.both = signals(port, scope, true, false);
     if (out) p.both = signals(port, scope, false, true);
     const std::size_t lanes = out ? port.lanes : 1;

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "bridge/rtl/rtl_blocks.h"
 #include "model/types/splitmix.h"
 
 namespace rxnic {
@@ -39,26 +40,16 @@ std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& pa
 NicBlocks NicRtl::blocks() {
   NicBlocks of;
   for (const RtlChoice& choice : request_.rtl) {
-    if (choice.block == "srq_wqe_fetcher") {
-      put(of.srq_wqe_fetcher, choice);
-    } else if (choice.block == "tag_match_cam") {
-      put(of.tag_match_cam, choice);
-    } else if (choice.block == "grh_scatter") {
-      put(of.grh_scatter, choice);
-    } else if (choice.block == "cqe_generator") {
-      put(of.cqe_generator, choice);
-    } else {
-      twin_of(choice);  // says which blocks have RTL
-      throw std::invalid_argument(fmt::format("{}: found RTL; expected a place for it in a NIC", choice.block));
-    }
+    with_rtl_block(choice.block, [&](const auto& entry) { put(entry, of, choice); });
   }
   return of;
 }
 
-// The RTL has the block that `make` made before behind it.
-template <class Ports>
-void NicRtl::put(MakeBlock<Ports>& make, const RtlChoice& choice) {
-  make = [this, choice, make_model = make](const char* name, const BlockPlace& at) {
+// The RTL has the block behind it that stood in its place.
+template <class Entry>
+void NicRtl::put(const Entry& entry, NicBlocks& of, const RtlChoice& choice) {
+  auto& make = of.*entry.place;
+  make = [this, entry, choice, make_model = make](const char* name, const BlockPlace& at) {
     RtlBlock::Options options{.always = request_.always};
     const Station station = station_of(choice.block);
     if (station != Station::kCount) {
@@ -68,9 +59,9 @@ void NicRtl::put(MakeBlock<Ports>& make, const RtlChoice& choice) {
       };
     }
     std::shared_ptr<Block> model = make_model((std::string(name) + "_model").c_str(), at);
-    auto rtl = make_rtl_block(choice.block, name, at.engine, std::move(model), twin_of(choice), options);
-    rtl_.emplace_back(rtl->name(), &dynamic_cast<RtlBlock&>(*rtl));
-    return std::unique_ptr<Ports>(&dynamic_cast<Ports&>(*rtl.release()));
+    auto rtl = entry.make(name, at.engine, std::move(model), twin_of(choice), options);
+    rtl_.emplace_back(rtl->name(), rtl.get());
+    return rtl;
   };
 }
 

@@ -52,8 +52,8 @@ class NicRtl {
   NicRtl(RtlRequest request, const Params& params) : request_(std::move(request)), params_(params) {}
 
   void add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice);
-  template <class Ports>
-  void put(MakeBlock<Ports>& make, const RtlChoice& choice);
+  template <class Entry>
+  void put(const Entry& entry, NicBlocks& of, const RtlChoice& choice);
   std::unique_ptr<Twin> twin_of(const RtlChoice& choice);
 
   RtlRequest request_;

@@ -8,13 +8,13 @@
 
 namespace rxnic {
 
-PortCounts::PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, BehindRtl& block) {
+PortCounts::PortCounts(const std::vector<CounterFacts>& counters, const TwinJoint& port, BehindRtl& block) {
   const auto place = [&port](std::string_view field) {
     const TwinJoint::Place found = port.place_of(field);
     if (found.bits == 0) throw std::logic_error(fmt::format("port {}: has no field {}", port.twin.name, field));
     return found;
   };
-  for (const TwinCounter& c : counters) {
+  for (const CounterFacts& c : counters) {
     for (const PortCount& of_port : c.counts) {
       if (of_port.port != port.twin.name || !port.joined()) continue;
       Count count{.counter = block.counter(c.name), .subtract = of_port.subtract};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a block whose RTL is in its place, as far as the ports show them (twin_facts.h, R7).
+// The counters of a block whose RTL is in its place, as far as the ports show them (block_facts.h, R7).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class PortCounts {
  public:
   // Counts those of the block's counters that `port` has a part in. Throws std::logic_error when the block has no such
   // counter, or the port no such field.
-  PortCounts(const std::vector<TwinCounter>& counters, const TwinJoint& port, BehindRtl& block);
+  PortCounts(const std::vector<CounterFacts>& counters, const TwinJoint& port, BehindRtl& block);
   void passes(const std::vector<std::uint32_t>& bits_of_value);
 
  private:

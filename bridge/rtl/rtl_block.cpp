@@ -5,15 +5,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "bridge/rtl/port_counts.h"
-#include "model/ports/cqe_generator_ports.h"
-#include "model/ports/grh_scatter_ports.h"
-#include "model/ports/srq_wqe_fetcher_ports.h"
-#include "model/ports/tag_match_cam_ports.h"
 
 namespace rxnic {
 
@@ -69,10 +63,10 @@ RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
   const bool rested = *twin_->quiescent != 0;
   bool passes = false;
   for (Port& p : ports_) {
-    passes = passes || (p.twin.kind != TwinPortKind::kLookup && p.transfers() != 0);
-    if (p.twin.kind == TwinPortKind::kIn) take(p, now);
-    if (p.twin.kind == TwinPortKind::kOut) give(p, now);
-    if (p.twin.kind == TwinPortKind::kRead) read(p);
+    passes = passes || (p.twin.kind != PortKind::kLookup && p.transfers() != 0);
+    if (p.twin.kind == PortKind::kIn) take(p, now);
+    if (p.twin.kind == PortKind::kOut) give(p, now);
+    if (p.twin.kind == PortKind::kRead) read(p);
   }
   clock();
   next_ = now + 1;
@@ -81,7 +75,7 @@ RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
   const Activity is = knows_activity() ? activity_ : occupied ? Activity::kBusy : Activity::kStarved;  // (R2)
   Cycle next = rests ? kNever : now + 1;
   for (const Port& p : ports_) {
-    if (!rests || p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
+    if (!rests || p.twin.kind != PortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
     next = earliest(next, latest(p.link->head_visible_from(), now + 1));
   }
   return {is, next};
@@ -97,10 +91,10 @@ void RtlBlock::look_at_activity() {
 void RtlBlock::drive(Cycle now) {
   if (twin_->now != nullptr) *twin_->now = now.count;
   for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kIn) {
+    if (p.twin.kind == PortKind::kIn) {
       const bool valid = p.link != nullptr && p.link->head_visible_from() <= now;
       p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
-    } else if (p.twin.kind == TwinPortKind::kOut) {
+    } else if (p.twin.kind == PortKind::kOut) {
       p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
     }
   }
@@ -166,74 +160,6 @@ void RtlBlock::clock() {
   clock_twin(*twin_);
   if (!twin_->failure().empty()) engine_.stop();  // (R4)
   for (Port& p : ports_) p.words_come();
-}
-
-namespace {
-
-// The ports of a block with the work of RTL. In a cycle without a step the RTL rests.
-template <class Ports>
-class InPlace : public Ports, public RtlBlock {
- public:
-  InPlace(const sc_core::sc_module_name& name, Engine& engine, std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
-          const Options& options)
-      : Ports(name), RtlBlock(engine, *this, std::move(model), std::move(twin), options) {
-    behind_rtl(this->model()).stand_behind(*this);
-  }
-  Cycle step(Cycle now) override {
-    const Step done = step_rtl(now);
-    return this->rest(now, done.activity, now + 1, Activity::kStarved, done.next);
-  }
-
- protected:
-  Ports& behind() { return static_cast<Ports&>(model()); }
-  const Ports& behind() const { return static_cast<const Ports&>(model()); }
-  void start_of_simulation() override { start(); }
-};
-
-class GrhScatterRtl final : public InPlace<GrhScatterPorts> {
- public:
-  using InPlace::InPlace;
-  const GrhScatterCounters& counters() const override { return behind().counters(); }
-};
-
-class SrqWqeFetcherRtl final : public InPlace<SrqWqeFetcherPorts> {
- public:
-  using InPlace::InPlace;
-  const SrqWqeFetcherCounters& counters() const override { return behind().counters(); }
-  const WorkQueueTableCounters& prefetch_counters() const override { return behind().prefetch_counters(); }
-  WqId create(const WqContext& queue, HostMemory& memory) override { return behind().create(queue, memory); }
-};
-
-class TagMatchCamRtl final : public InPlace<TagMatchCamPorts> {
- public:
-  using InPlace::InPlace;
-  const TagMatchCamCounters& counters() const override { return behind().counters(); }
-  bool create(WqId srq, const WqContext& attributes) override { return behind().create(srq, attributes); }
-  bool has_room() const override { return behind().has_room(); }
-};
-
-class CqeGeneratorRtl final : public InPlace<CqeGeneratorPorts> {
- public:
-  using InPlace::InPlace;
-  const CqeGeneratorCounters& counters() const override { return behind().counters(); }
-  void create(const CqContext& attributes, HostMemory& memory) override { behind().create(attributes, memory); }
-  void attach_srq(WqId queue, Srqn srqn) override { behind().attach_srq(queue, srqn); }
-  void set_observer(CompletionObserver* observer) override { behind().set_observer(observer); }
-};
-
-}  // namespace
-
-std::unique_ptr<Block> make_rtl_block(std::string_view block, const char* name, Engine& engine,
-                                      std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
-                                      const RtlBlock::Options& options) {
-  const auto made = [&]<class B>(std::type_identity<B>) -> std::unique_ptr<Block> {
-    return std::make_unique<B>(name, engine, std::move(model), std::move(twin), options);
-  };
-  if (block == "grh_scatter") return made(std::type_identity<GrhScatterRtl>{});
-  if (block == "srq_wqe_fetcher") return made(std::type_identity<SrqWqeFetcherRtl>{});
-  if (block == "tag_match_cam") return made(std::type_identity<TagMatchCamRtl>{});
-  if (block == "cqe_generator") return made(std::type_identity<CqeGeneratorRtl>{});
-  throw std::invalid_argument(fmt::format("{}: found a block without RTL", block));
 }
 
 }  // namespace rxnic

@@ -4,7 +4,7 @@
 //   R1  The results are those of the block, in every mode of the engine and every step order. All links pass the same
 //       values in the same cycles, and the run ends in the same cycle. The block of C++ stands behind the RTL
 //       (model/engine/behind_rtl.h), and is not stepped.
-//   R2  The RTL counts those of the block's counters that the ports show (twin_facts.h, R7). Its cycle account is the
+//   R2  The RTL counts those of the block's counters that the ports show (block_facts.h, R7). Its cycle account is the
 //       block's when the RTL says what it does (twin.h, R4). For other RTL the account knows two activities, and its
 //       busy cycles are an upper bound. The RTL is kBusy while something is left to do or passes a port, as far as the
 //       ports show that; otherwise it is kStarved.
@@ -32,7 +32,7 @@
 
 namespace rxnic {
 
-// The work of the RTL. rtl_block.cpp adds the ports of each block that has RTL.
+// The work of the RTL. rtl_blocks.h adds the ports of each block that has RTL.
 class RtlBlock {
  public:
   // Called when a packet is taken, and when it leaves with its last value: observers stamp it.
@@ -85,11 +85,5 @@ class RtlBlock {
   std::string wrong_;                                   // (R4)
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
-
-// Makes the RTL that replaces `model`, which is the block `block` in C++. The result is an RtlBlock with the same
-// ports. Throws std::invalid_argument when there is no RTL of such a block.
-std::unique_ptr<Block> make_rtl_block(std::string_view block, const char* name, Engine& engine,
-                                      std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
-                                      const RtlBlock::Options& options = {});
 
 }  // namespace rxnic

@@ -26,7 +26,7 @@ struct TransactionLockstep::Port : TwinJoint {
     Cycle taken = kNever;               // by the model
     std::uint64_t requests = kUnknown;  // that the model had made when this was the next value (R1)
     bool shown = false;
-    std::map<std::string, std::vector<std::uint32_t>> words{};  // of each lookup, when the model took it
+    std::map<std::string_view, std::vector<std::uint32_t>> words{};  // of each lookup, when the model took it
   };
   std::uint64_t pushed = 0, popped = 0;    // values of the link, after the cycle before
   std::uint64_t by_model = 0, by_rtl = 0;  // transactions
@@ -101,7 +101,7 @@ void TransactionLockstep::sample(Cycle now) {
   for (Port& p : ports_) {
     if (p.link == nullptr) continue;
     for (; p.pushed < p.link->transfers(); ++p.pushed) {
-      if (p.twin.kind != TwinPortKind::kIn) continue;
+      if (p.twin.kind != PortKind::kIn) continue;
       p.link->copy_value(p.pushed, p.value.data());
       p.link->operations()->pack(p.value.data(), p.model.data());
       p.offers.push_back({p.model});
@@ -128,9 +128,9 @@ void TransactionLockstep::pass(Cycle cycle) {
   drive(cycle);
   for (Port& p : ports_) {
     if (!twin_->failure().empty()) break;  // what stands at its ports is nothing
-    if (p.twin.kind == TwinPortKind::kIn) take(p);
-    if (p.twin.kind == TwinPortKind::kOut) give(p, cycle);
-    if (p.twin.kind == TwinPortKind::kRead) read(p, cycle);
+    if (p.twin.kind == PortKind::kIn) take(p);
+    if (p.twin.kind == PortKind::kOut) give(p, cycle);
+    if (p.twin.kind == PortKind::kRead) read(p, cycle);
   }
   clock_twin(*twin_);
   for (Port& p : ports_) p.words_come();
@@ -143,20 +143,20 @@ void TransactionLockstep::drive(Cycle cycle) {
   if (twin_->now != nullptr) *twin_->now = cycle.count;
   lags_ = lags_ || (requests_ != nullptr && is_behind(cycle));
   for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kIn) {  // (R1)
+    if (p.twin.kind == PortKind::kIn) {  // (R1)
       if (!may_offer(p)) {
         p.offer(false, 0);
         continue;
       }
       p.offers.front().shown = true;  // and stays so
       p.offer_bits(p.offers.front().bits);
-    } else if (p.twin.kind == TwinPortKind::kOut) {  // (R2)
+    } else if (p.twin.kind == PortKind::kOut) {  // (R2)
       const bool bounded = p.link != nullptr && !draining_;
       p.give_room(bounded ? p.link->capacity() - (p.by_rtl - std::min(p.by_rtl, p.popped)) : p.lanes);
     }
   }
   for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kLookup) look_up(p);
+    if (p.twin.kind == PortKind::kLookup) look_up(p);
   }
   twin_->eval();
 }
@@ -232,7 +232,7 @@ void TransactionLockstep::read(Port& p, Cycle cycle) {
 
 // What the model did in the cycle.
 void TransactionLockstep::note_model(Port& p, Cycle now) {
-  if (p.twin.kind == TwinPortKind::kRead) {
+  if (p.twin.kind == PortKind::kRead) {
     if (p.memory->last_read() != now) return;
     p.memory->pack_address(p.model.data());
     p.history.note(p.model, p.words_at(p.model), now, behind(now));
@@ -245,14 +245,14 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
     }
   }
   if (p.link == nullptr) return;
-  if (p.twin.kind == TwinPortKind::kIn) {
+  if (p.twin.kind == PortKind::kIn) {
     for (std::uint64_t n = p.by_model; n < p.link->popped(); ++n, ++p.by_model) {
       if (n < p.by_rtl) continue;
       Port::Offer& offer = p.offers[n - p.by_rtl];
       offer.taken = now;
       if (requests_ != nullptr) offer.requests = std::min(offer.requests, requests_->by_model);
       for (const Port& lookup : ports_) {
-        if (lookup.twin.kind != TwinPortKind::kLookup || lookup.twin.of != p.twin.name) continue;
+        if (lookup.twin.kind != PortKind::kLookup || lookup.twin.of != p.twin.name) continue;
         offer.words[lookup.twin.name] = lookup.words_at_number(p.number(offer.bits, lookup.twin.field, 0));
       }
     }
@@ -265,7 +265,7 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
   }
 }
 
-// (twin_facts.h, R6)
+// (block_facts.h, R6)
 static bool equal_but_for_the_time(const TwinPort& port, const std::vector<std::uint32_t>& model,
                                    const std::vector<std::uint32_t>& rtl) {
   const auto is_time = [&](std::size_t bit) { return bit - port.time_from < port.time_bits; };
@@ -280,7 +280,7 @@ static bool equal_but_for_the_time(const TwinPort& port, const std::vector<std::
 // One side has made a transaction: it is compared when the other one has, too. (R3)
 void TransactionLockstep::make(Port& p, Made made, bool by_model) {
   if (failed()) return;
-  if (!p.twin.queue.empty()) made.queue = p.number(made.bits, p.twin.queue, 0);
+  if (!p.twin.order.empty()) made.queue = p.number(made.bits, p.twin.order, 0);
   made.number = ++(by_model ? p.by_model : p.by_rtl);
   if (const auto pair = p.queues.add(std::move(made), by_model)) compare(p, pair->model, pair->rtl);
 }
@@ -312,7 +312,7 @@ void TransactionLockstep::fail(const std::string& text) {
 
 std::string TransactionLockstep::where(const Port& p, const Made& made) const {
   const std::string queue =
-      p.twin.queue.empty() ? "" : fmt::format(", {} of {}={}", made.of_queue, p.twin.queue, made.queue);
+      p.twin.order.empty() ? "" : fmt::format(", {} of {}={}", made.of_queue, p.twin.order, made.queue);
   return fmt::format("{}: port {}: transaction {}{}", block_.name(), p.twin.name, made.number, queue);
 }
 
@@ -337,15 +337,16 @@ void TransactionLockstep::drain() {
 
 bool TransactionLockstep::model_rests() const {
   return block_.activity() == Activity::kStarved && std::none_of(ports_.begin(), ports_.end(), [](const Port& p) {
-           return p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.link->size() > 0;
+           return p.twin.kind == PortKind::kIn && p.link != nullptr && p.link->size() > 0;
          });
 }
 
 void TransactionLockstep::look_at_rest() {
   const bool rests = model_rests();
   for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kOut) {
-      result_.ports.push_back({p.twin.name, std::string(p.twin.queue), p.later, p.queues.waiting_of_rtl()});
+    if (p.twin.kind == PortKind::kOut) {
+      result_.ports.push_back(
+          {std::string(p.twin.name), std::string(p.twin.order), p.later, p.queues.waiting_of_rtl()});
     }
     const auto [first, of_model] = rests ? p.queues.oldest() : p.queues.oldest_of_model();
     if (first != nullptr) {

@@ -4,15 +4,15 @@
 //
 //   R1  The engine is in per-cycle mode. The RTL is offered every value that the model's inputs have shown, from the
 //       same cycle on, and takes it when it is ready. What it has not taken yet waits; the model does not.
-//       Where inputs act on one state (twin_facts.h, R4), the RTL may once have been behind the model. From then on the
-//       RTL is offered only values that the model has taken, in the model's order. Values of one cycle come in the
-//       order of the ports. Each waits until the RTL has made the requests that the model had made before this value
-//       was the next one at its input.
+//       Where inputs act on one state (block_facts.h, R4), the RTL may once have been behind the model. From then on
+//       the RTL is offered only values that the model has taken, in the model's order. Values of one cycle come in
+//       the order of the ports. Each waits until the RTL has made the requests that the model had made before this
+//       value was the next one at its input.
 //   R2  The room in an output's link is counted as if its consumer took the RTL's values when it takes the model's.
 //       Value n of the RTL is taken in the cycle of the model's value n, or as soon as the RTL's value is there.
 //   R3  The transactions of an output are equal on both sides, in their order. Where the port carries the work of
-//       several queues (twin_facts.h, R3), they are equal in the order of each queue. Memory reads are not compared,
-//       nor is the cycle in which a value was made, where the value has it (twin_facts.h, R6).
+//       several queues (block_facts.h, R3), they are equal in the order of each queue. Memory reads are not compared,
+//       nor is the cycle in which a value was made, where the value has it (block_facts.h, R6).
 //   R4  A read of the RTL has the words that stand there. When the RTL is far behind the model, the read has the words
 //       that the model found there earlier. They are those of about when the model did the work that the RTL has still
 //       to do (read_history.h). A lookup has the word that stood there when the model took the value. When the RTL
@@ -101,7 +101,7 @@ class TransactionLockstep {
   std::unique_ptr<Twin> twin_;
   const TransactionOptions options_;
   std::vector<Port> ports_;
-  const Port* requests_ = nullptr;  // twin_facts.h, R4
+  const Port* requests_ = nullptr;  // block_facts.h, R4
   std::string failure_;
   TransactionResult result_;
   Cycle next_{};       // to be compared

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bridge/rtl/dpi_rtl.h"
+#include "bridge/rtl/rtl_blocks.h"
 #include "bridge/rtl/rtl_file.h"
 #include "model/types/activity.h"
 
@@ -31,31 +32,31 @@ constexpr const char* name_of(std::uint32_t direction) {
 }
 
 // (R1, R2)
-std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
+std::map<std::string, Expected> signals_of(const BlockFacts& facts) {
   std::map<std::string, Expected> all{{"clk_i", {kRxnicRtlInput, 1}},
                                       {"rst_ni", {kRxnicRtlInput, 1}},
                                       {"quiescent_o", {kRxnicRtlOutput, 1}},
                                       {kActivity, {kRxnicRtlOutput, Enumeration<Activity>::kBits, true}}};
   if (facts.knows_time) all["now_i"] = {kRxnicRtlInput, 64};
-  for (const TwinPortFacts& p : facts.ports) {
+  for (const PortFacts& p : facts.ports) {
     const std::string name(p.name);
     switch (p.kind) {
-      case TwinPortKind::kIn:
+      case PortKind::kIn:
         all[name + "_valid_i"] = {kRxnicRtlInput, p.lanes};
         all[name + "_ready_o"] = {kRxnicRtlOutput, p.lanes};
         all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.bits};
         break;
-      case TwinPortKind::kOut:
+      case PortKind::kOut:
         all[name + "_valid_o"] = {kRxnicRtlOutput, p.lanes};
         if (p.has_ready) all[name + "_ready_i"] = {kRxnicRtlInput, p.lanes};
         all[name + "_o"] = {kRxnicRtlOutput, p.lanes * p.bits};
         break;
-      case TwinPortKind::kRead:
+      case PortKind::kRead:
         all[name + "_valid_o"] = {kRxnicRtlOutput, 1};
         all[name + "_o"] = {kRxnicRtlOutput, p.bits};
         all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.word_bits};
         break;
-      case TwinPortKind::kLookup:
+      case PortKind::kLookup:
         all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.word_bits};
         break;
     }
@@ -63,9 +64,9 @@ std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
   return all;
 }
 
-void compare_parameters(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<std::string>& out) {
+void compare_parameters(const RxnicRtl& rtl, const BlockFacts& facts, std::vector<std::string>& out) {
   const std::span<const RxnicRtlParameter> found(rtl.parameters, rtl.parameter_count);
-  for (const TwinParameter& p : facts.parameters) {
+  for (const ParameterFacts& p : facts.parameters) {
     const auto at = std::find_if(found.begin(), found.end(), [&p](const auto& f) { return f.name == p.name; });
     const std::string expected = fmt::format("{}{}", p.value, p.or_more ? " or more" : "");
     if (at == found.end()) {
@@ -76,7 +77,7 @@ void compare_parameters(const RxnicRtl& rtl, const TwinFacts& facts, std::vector
   }
 }
 
-void compare_signals(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<std::string>& out) {
+void compare_signals(const RxnicRtl& rtl, const BlockFacts& facts, std::vector<std::string>& out) {
   std::map<std::string, Expected> missing = signals_of(facts);
   for (const RxnicRtlSignal& s : std::span(rtl.signals, rtl.signal_count)) {
     const auto at = missing.find(s.name);
@@ -104,31 +105,19 @@ void compare_signals(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<st
 
 class RtlTwin final : public Twin {
  public:
-  RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts, void* instance) : rtl_(rtl), instance_(instance) {
+  RtlTwin(const RxnicRtl& rtl, const BlockFacts& facts, void* instance) : rtl_(rtl), instance_(instance) {
     if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
     requests_ = facts.requests;
     counters_ = facts.counters;
-    for (const TwinPortFacts& p : facts.ports) {
+    for (const PortFacts& p : facts.ports) {
       const std::string name(p.name);
-      TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
-      port.of = p.of;
-      port.field = p.field;
-      port.time_from = p.time_from;
-      port.time_bits = p.time_bits;
-      if (p.kind == TwinPortKind::kLookup) {
-        port.words = signal(name + "_i");
-        ports_.push_back(port);
-        continue;
-      }
-      const bool in = p.kind == TwinPortKind::kIn;
+      const bool in = p.kind == PortKind::kIn, reads = p.kind == PortKind::kRead, lookup = p.kind == PortKind::kLookup;
+      TwinPort& port = ports_.emplace_back(TwinPort{p});
+      if (reads || lookup) port.words = signal(name + "_i");
+      if (lookup) continue;
       port.valid = signal(name + (in ? "_valid_i" : "_valid_o"));
       port.data = signal(name + (in ? "_i" : "_o"));
-      if (p.kind == TwinPortKind::kRead) {
-        port.words = signal(name + "_i");
-      } else if (p.has_ready) {
-        port.ready = signal(name + (in ? "_ready_o" : "_ready_i"));
-      }
-      ports_.push_back(port);
+      if (!reads && p.has_ready) port.ready = signal(name + (in ? "_ready_o" : "_ready_i"));
     }
     clock = static_cast<std::uint8_t*>(signal("clk_i").at);
     reset_n = static_cast<std::uint8_t*>(signal("rst_ni").at);
@@ -173,22 +162,19 @@ std::string parameters_text(const RxnicRtl& rtl) {
   return text;
 }
 
-TwinFacts facts_of(std::string_view block, const Params& params) {
-  std::string names;
-  for (const TwinBlock& b : twin_blocks()) {
-    if (b.name == block) return b.facts(params);
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", b.name);
-  }
-  throw std::invalid_argument(fmt::format("{}: has no RTL; expected one of: {}", block, names));
+BlockFacts facts_of(std::string_view block, const Params& params) {
+  BlockFacts facts;
+  with_rtl_block(block, [&](const auto& of_block) { facts = of_block.facts(params); });
+  return facts;
 }
 
-void refuse_differences(const RxnicRtl& rtl, const TwinFacts& facts, const std::string& from) {
+void refuse_differences(const RxnicRtl& rtl, const BlockFacts& facts, const std::string& from) {
   std::string text;
   for (const std::string& line : differences(rtl, facts)) text += "\n  " + line;
   if (!text.empty()) throw std::invalid_argument(fmt::format("{}: is no {} of this NIC:{}", from, rtl.block, text));
 }
 
-std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& facts, const std::string& file,
+std::unique_ptr<Twin> twin_of_file(std::string_view block, const BlockFacts& facts, const std::string& file,
                                    std::uint64_t random_init) {
   const RxnicRtl& rtl = load_rtl(file);
   if (rtl.block != block) {
@@ -199,7 +185,7 @@ std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& fact
 }
 
 // `from`: the address with kDpi in front of it.
-std::unique_ptr<Twin> twin_of_simulator(std::string_view block, const TwinFacts& facts, const std::string& from) {
+std::unique_ptr<Twin> twin_of_simulator(std::string_view block, const BlockFacts& facts, const std::string& from) {
   std::unique_ptr<DpiRtl> rtl = DpiRtl::connect(std::string(block), from.substr(kDpi.size()));
   refuse_differences(rtl->description(), facts, from);
   const RxnicRtl& description = rtl->description();
@@ -214,22 +200,28 @@ std::string cover_text(const std::vector<CoverPoint>& points) {
   return fmt::format("; {} of {} cover points hit", hit, points.size());
 }
 
-std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts) {
+std::vector<std::string> differences(const RxnicRtl& rtl, const BlockFacts& facts) {
   std::vector<std::string> out;
   compare_parameters(rtl, facts, out);
   compare_signals(rtl, facts, out);
   return out;
 }
 
+std::vector<std::string_view> rtl_block_names() {
+  std::vector<std::string_view> names;
+  for_each_rtl_block([&](const auto& entry) { names.push_back(entry.name); });
+  return names;
+}
+
 std::vector<std::string_view> counters_at_ports(std::string_view block, const Params& params) {
   std::vector<std::string_view> names;
-  for (const TwinCounter& c : facts_of(block, params).counters) names.push_back(c.name);
+  for (const CounterFacts& c : facts_of(block, params).counters) names.push_back(c.name);
   return names;
 }
 
 std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from,
                                 std::uint64_t random_init) {
-  const TwinFacts facts = facts_of(block, params);
+  const BlockFacts facts = facts_of(block, params);
   if (from.starts_with(kDpi)) {
     if (random_init == 0) return twin_of_simulator(block, facts, from);
     throw std::invalid_argument(

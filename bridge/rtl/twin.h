@@ -14,7 +14,8 @@
 //       nothing, so that it can be left out.
 //   R4  activity_o, which RTL may have, is what it does in the cycle: an Activity of the model. It is kStarved in a
 //       cycle that may be left out.
-//   R5  RTL that differs from the block's facts (twin_facts.h) is refused: all that differs is named, with both values.
+//   R5  RTL that differs from the block's facts (model/ports/block_facts.h) is refused: all that differs is named, with
+//       both values.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@
 #include <vector>
 
 #include "bridge/rtl/rxnic_rtl.h"
-#include "bridge/rtl/twin_facts.h"
 #include "model/params/params.h"
+#include "model/ports/block_facts.h"
 
 namespace rxnic {
 
@@ -37,15 +38,8 @@ struct TwinSignal {
   std::size_t bytes = 0;
 };
 
-struct TwinPort {
-  std::string name;
-  TwinPortKind kind = TwinPortKind::kIn;
-  unsigned bits = 0;  // of a value, an address
-  unsigned lanes = 1;
-  std::string_view queue{};                // field that orders its transactions (twin_facts.h, R3)
-  TwinSignal valid, ready, data, words{};  // words: of a read port, a lookup
-  std::string_view of{}, field{};          // of a lookup (twin_facts.h)
-  unsigned time_from = 0, time_bits = 0;   // twin_facts.h, R6
+struct TwinPort : PortFacts {
+  TwinSignal valid{}, ready{}, data{}, words{};  // words: of a read port, a lookup
 };
 
 struct CoverPoint {
@@ -65,28 +59,30 @@ class Twin {
   virtual std::vector<CoverPoint> cover_points() const = 0;
 
   const std::vector<TwinPort>& ports() const { return ports_; }
-  std::string_view requests() const { return requests_; }                 // twin_facts.h, R4
-  const std::vector<TwinCounter>& counters() const { return counters_; }  // twin_facts.h, R7
+  std::string_view requests() const { return requests_; }                  // block_facts.h, R4
+  const std::vector<CounterFacts>& counters() const { return counters_; }  // block_facts.h, R7
   std::uint8_t* clock = nullptr;
   std::uint8_t* reset_n = nullptr;
-  std::uint64_t* now = nullptr;  // nullptr: it has none (twin_facts.h, R5)
+  std::uint64_t* now = nullptr;  // nullptr: it has none (block_facts.h, R5)
   const std::uint8_t* quiescent = nullptr;
   const std::uint8_t* activity = nullptr;  // (R4) nullptr: it does not say
 
  protected:
   std::vector<TwinPort> ports_;
   std::string_view requests_;
-  std::vector<TwinCounter> counters_;
+  std::vector<CounterFacts> counters_;
 };
 
 // What differs between RTL and what a block has to be like, a line for each, with both values. (R5)
-std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts);
+std::vector<std::string> differences(const RxnicRtl& rtl, const BlockFacts& facts);
 // A twin of `block` for a NIC with these parameters. `from`: a shared object, "dpi:ADDRESS" of a simulator that runs a
 // testbench with bridge/dpi, or "" for the project's own (rtl_file.h). Throws std::invalid_argument when there
 // is none; it says why, and what there is. `random_init`: rxnic_rtl.h, R5; refused for a simulator.
 std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from = "",
                                 std::uint64_t random_init = 0);
-// The block's counters that its ports show (twin_facts.h, R7).
+// The blocks that have RTL, by name (rtl_blocks.h).
+std::vector<std::string_view> rtl_block_names();
+// The block's counters that its ports show (block_facts.h, R7).
 std::vector<std::string_view> counters_at_ports(std::string_view block, const Params& params);
 
 }  // namespace rxnic

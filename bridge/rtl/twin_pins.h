@@ -20,7 +20,7 @@ class TwinPins {
   // Resets it; the clock is low, and a cycle has passed.
   explicit TwinPins(std::unique_ptr<Twin> twin) : twin_(std::move(twin)) {
     for (const TwinPort& p : twin_->ports()) {
-      if (p.kind == TwinPortKind::kOut && p.ready.at != nullptr) std::memset(p.ready.at, 0xff, p.ready.bytes);
+      if (p.kind == PortKind::kOut && p.ready.at != nullptr) std::memset(p.ready.at, 0xff, p.ready.bytes);
     }
     reset_twin(*twin_);
     tick();

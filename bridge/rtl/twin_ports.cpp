@@ -33,7 +33,7 @@ std::uint64_t get_signal(const TwinSignal& s) {
 
 TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin)
     : twin(of_twin), lanes(of_twin.lanes) {
-  if (of_twin.kind == TwinPortKind::kRead || of_twin.kind == TwinPortKind::kLookup) {
+  if (of_twin.kind == PortKind::kRead || of_twin.kind == PortKind::kLookup) {
     for (const auto* child : block.get_child_objects()) {
       if (child->basename() == of_twin.name) memory = dynamic_cast<const ReadPortBase*>(child);
     }
@@ -44,13 +44,13 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
     words_.resize(of_twin.words.bytes / kWordBytes + 1);
   } else {
     for (LinkBase* l : engine.links()) {
-      const auto* at = of_twin.kind == TwinPortKind::kIn ? l->consumer_port() : l->producer_port();
+      const auto* at = of_twin.kind == PortKind::kIn ? l->consumer_port() : l->producer_port();
       if (!is_port_of(at, block) || at->basename() != of_twin.name) continue;
       link = l;
       port = at;
     }
     for (auto* child : block.get_child_objects()) {
-      if (of_twin.kind == TwinPortKind::kOut && child->basename() == of_twin.name && link == nullptr) {
+      if (of_twin.kind == PortKind::kOut && child->basename() == of_twin.name && link == nullptr) {
         write = dynamic_cast<WritePortBase*>(child);
       }
     }
@@ -149,7 +149,7 @@ void TwinJoint::words_come() {
 }
 
 void TwinJoint::words_go() {
-  if (twin.kind != TwinPortKind::kRead) return;
+  if (twin.kind != PortKind::kRead) return;
   std::vector<std::uint32_t> inverted(words_.size());
   std::vector<std::uint32_t> others(words_.size());
   std::transform(words_.begin(), words_.end(), inverted.begin(), [](std::uint32_t word) { return ~word; });
@@ -205,7 +205,7 @@ void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& 
 
 void reset_twin(Twin& twin) {
   for (const TwinPort& p : twin.ports()) {
-    if (p.kind == TwinPortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
+    if (p.kind == PortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
   }
   if (twin.now != nullptr) *twin.now = 0;
   *twin.clock = 0;

@@ -84,7 +84,7 @@ struct TwinJoint {
 template <class Ports>
 void look_up_all(Ports& ports) {
   for (auto& lookup : ports) {
-    if (lookup.twin.kind != TwinPortKind::kLookup) continue;
+    if (lookup.twin.kind != PortKind::kLookup) continue;
     for (const auto& input : ports) {
       if (input.twin.name == lookup.twin.of) lookup.look_up(input);
     }
@@ -108,7 +108,7 @@ void set_up_twin(Twin& twin, Ports& ports, const BehindRtl& block) {
     of.pack(value, bits.data());
     TwinJoint* at = nullptr;
     for (auto& p : ports) {
-      if (p.twin.kind == TwinPortKind::kOut) p.give_room(p.lanes);
+      if (p.twin.kind == PortKind::kOut) p.give_room(p.lanes);
       if (p.twin.name == input.basename()) at = &p;
     }
     if (at != nullptr) give_at_setup(twin, *at, bits);

@@ -8,10 +8,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
 LIB = RTL / "lib"
 PARAMS = HERE.parents[1] / "model" / "params" / "params.toml"
+PORTS = HERE.parents[1] / "model" / "ports"
 
 
 def blocks():
-    return sorted(path.name.removesuffix("_twin.cpp") for path in HERE.glob("*_twin.cpp"))
+    """Modules of rtl/ that are a block, not a part of one."""
+    return sorted(path.stem for path in RTL.glob("*.sv") if (PORTS / f"{path.stem}_ports.h").is_file())
 
 
 def files(block):

@@ -22,6 +22,9 @@
 
 namespace rxnic {
 
+struct BlockFacts;
+struct Params;
+
 // Is notified of each completion that is written, when its DMA write is made, in the order in which the writes land
 // (HostNotice). Nothing in the model depends on it.
 class CompletionObserver {
@@ -66,6 +69,9 @@ class CqeGeneratorPorts : public Block {
   ReadPort<CqLine, StoredCq> fetched{"fetched"};
   WritePort<CqWriteBack> written_back{"written_back"};
   WritePort<CqeWrite> written{"written"};
+
+  // What the RTL of the block has to be like in a NIC with these parameters (block_facts.h).
+  static BlockFacts facts(const Params& params);
 
  protected:
   using Block::Block;

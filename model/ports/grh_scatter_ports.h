@@ -13,6 +13,9 @@
 
 namespace rxnic {
 
+struct BlockFacts;
+struct Params;
+
 class GrhScatterPorts : public Block {
  public:
   virtual const GrhScatterCounters& counters() const = 0;
@@ -22,6 +25,9 @@ class GrhScatterPorts : public Block {
   Out<ScatteredSegment> out{"out"};
   Out<Refusal> refusals{"refusals"};
   ReadPort<ScatterListRead, DataSegment> lists{"lists"};
+
+  // What the RTL of the block has to be like in a NIC with these parameters (block_facts.h).
+  static BlockFacts facts(const Params& params);
 
  protected:
   using Block::Block;

@@ -22,6 +22,9 @@
 
 namespace rxnic {
 
+struct BlockFacts;
+struct Params;
+
 class SrqWqeFetcherPorts : public Block {
  public:
   virtual const SrqWqeFetcherCounters& counters() const = 0;
@@ -59,6 +62,9 @@ class SrqWqeFetcherPorts : public Block {
   ReadPort<WqeRead, DataSegment> fetched_wqes{"fetched_wqes"};
   ReadPort<QueueLine, StoredQueue> fetched{"fetched"};
   WritePort<QueueWrite> written_back{"written_back"};
+
+  // What the RTL of the block has to be like in a NIC with these parameters (block_facts.h).
+  static BlockFacts facts(const Params& params);
 
  protected:
   using Block::Block;

@@ -14,6 +14,9 @@
 
 namespace rxnic {
 
+struct BlockFacts;
+struct Params;
+
 class TagMatchCamPorts : public Block {
  public:
   virtual const TagMatchCamCounters& counters() const = 0;
@@ -34,6 +37,9 @@ class TagMatchCamPorts : public Block {
   WritePort<TagContextWrite> context_write{"context_write"};
   ReadPort<TagBurstRead, StoredTag> bursts{"bursts"};  // what reads of the overflow have fetched
   WritePort<TagWrite> written{"written"};              // what is on its way to the overflow
+
+  // What the RTL of the block has to be like in a NIC with these parameters (block_facts.h).
+  static BlockFacts facts(const Params& params);
 
  protected:
   using Block::Block;

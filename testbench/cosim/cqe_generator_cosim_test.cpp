@@ -8,9 +8,9 @@
 
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
-#include "bridge/rtl/twin_facts.h"
 #include "bridge/rtl/twin_pins.h"
 #include "model/nic/nic_shared.h"
+#include "model/ports/block_facts.h"
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
@@ -110,10 +110,8 @@ class Pins : public TwinPins {
 
 // All of a CQE is compared but its timestamp: bytes 40 to 47.
 TEST(CqeGeneratorFacts, TheTimestampIsTheTimeOfACqe) {
-  const auto& blocks = twin_blocks();
-  const auto own = std::find_if(blocks.begin(), blocks.end(), [](const auto& b) { return b.name == "cqe_generator"; });
-  const TwinFacts facts = own->facts(Params{});
-  for (const TwinPortFacts& p : facts.ports) {
+  const BlockFacts facts = CqeGeneratorPorts::facts(Params{});
+  for (const PortFacts& p : facts.ports) {
     const bool has_time = p.name == "written";
     EXPECT_EQ(p.time_from, has_time ? 320u : 0u) << p.name;
     EXPECT_EQ(p.time_bits, has_time ? 64u : 0u) << p.name;

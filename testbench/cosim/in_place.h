@@ -13,6 +13,7 @@
 
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin.h"
+#include "model/types/descriptor_text.h"
 #include "testbench/cosim/put_in_place.h"
 #include "testbench/unit/model/engine/harness.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "bridge/rtl/rtl_block.h"
+#include "bridge/rtl/rtl_blocks.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -17,7 +17,9 @@ inline void put_in_place(Bench& bench, const std::string& block, std::function<s
                          const RtlBlock::Options& options = {}) {
   bench.set_in_place([&bench, block, make = std::move(make), options](Block& model) -> Block& {
     const std::shared_ptr<Block> behind(std::shared_ptr<void>(), &model);  // which the bench keeps
-    return *bench.keep<std::unique_ptr<Block>>(make_rtl_block(block, "rtl", bench.engine(), behind, make(), options));
+    std::unique_ptr<Block> rtl;
+    with_rtl_block(block, [&](const auto& entry) { rtl = entry.make("rtl", bench.engine(), behind, make(), options); });
+    return *bench.keep<std::unique_ptr<Block>>(std::move(rtl));
   });
 }
 

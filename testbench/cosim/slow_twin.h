@@ -23,7 +23,7 @@ class SlowTwin final : public Twin {
     quiescent = fast_->quiescent;
     now = fast_->now;
     for (std::size_t n = 0; n < ports_.size(); ++n) {
-      if (ports_[n].kind != TwinPortKind::kIn) continue;
+      if (ports_[n].kind != PortKind::kIn) continue;
       ports_[n].valid = {&sides_[n].valid, 1};
       ports_[n].ready = {&sides_[n].ready, 1};
     }
@@ -33,7 +33,7 @@ class SlowTwin final : public Twin {
     cycle_ += *clock == 0 && high_;
     high_ = *clock != 0;
     for (std::size_t n = 0; n < ports_.size(); ++n) {
-      if (ports_[n].kind != TwinPortKind::kIn) continue;
+      if (ports_[n].kind != PortKind::kIn) continue;
       Side& side = sides_[n];
       auto& valid = *static_cast<std::uint8_t*>(fast_->ports()[n].valid.at);
       if (rises) {
@@ -44,7 +44,7 @@ class SlowTwin final : public Twin {
     }
     fast_->eval();
     for (std::size_t n = 0; n < ports_.size(); ++n) {
-      if (ports_[n].kind != TwinPortKind::kIn || high_) continue;
+      if (ports_[n].kind != PortKind::kIn || high_) continue;
       const TwinPort& port = fast_->ports()[n];
       sides_[n].ready = *static_cast<std::uint8_t*>(port.valid.at) & *static_cast<std::uint8_t*>(port.ready.at);
     }

@@ -45,12 +45,9 @@ class FakeScatter final : public Twin {
     clock = &clock_;
     reset_n = &reset_n_;
     quiescent = &quiescent_;
-    const auto& blocks = twin_blocks();
-    const auto scatter =
-        std::find_if(blocks.begin(), blocks.end(), [](const auto& b) { return b.name == "grh_scatter"; });
-    const TwinFacts facts = scatter->facts(Params{});
-    for (const TwinPortFacts& p : facts.ports) {
-      TwinPort port{std::string(p.name), p.kind, p.bits, p.lanes, p.queue, {}, {}, {}, {}};
+    const BlockFacts facts = GrhScatterPorts::facts(Params{});
+    for (const PortFacts& p : facts.ports) {
+      TwinPort port{p};
       if (p.name == "in") {
         port.valid = {&in_valid_, 1};
         port.ready = {&in_ready_, 1};

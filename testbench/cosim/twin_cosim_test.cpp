@@ -26,7 +26,7 @@ struct Module {
 };
 
 Lines differences_of(const std::function<void(Module&)>& change) {
-  const TwinFacts facts{{{"Latency", 4}, {"Slots", 32, true}}, {{.name = "in", .kind = TwinPortKind::kIn, .bits = 12}}};
+  const BlockFacts facts{{{"Latency", 4}, {"Slots", 32, true}}, {{.name = "in", .kind = PortKind::kIn, .bits = 12}}};
   Module d;
   change(d);
   RxnicRtl rtl{};

@@ -49,7 +49,8 @@ def program(bench):
     expect_manual(bench, prefix)
     seen = done_well(bench, "run", rxnic, "run", "--quiet", "--out", "live", "--", "sh", "-c", "echo $LD_LIBRARY_PATH")
     bench.expect(seen.stdout.startswith(str(prefix / "lib" / "rxnic")), f"the library's folder: {seen.stdout}")
-    blocks = {path.name.removesuffix("_twin.cpp") for path in (e2e.ROOT / "bridge" / "rtl").glob("*_twin.cpp")}
+    blocks = {path.stem for path in (e2e.ROOT / "rtl").glob("*.sv")
+              if (e2e.ROOT / "model" / "ports" / f"{path.stem}_ports.h").is_file()}
     for words, wanted in (("rep", {"replay", "report"}), ("replay --lock", {"--lockstep"}), ("replay --rtl ''", blocks),
                           ("run --lockstep ''", blocks), ("replay --psn s", {"strict"})):
         text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} {words}); "
@@ -95,8 +96,10 @@ def model(bench):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}
     words = done_well(bench, "pkg-config", "pkg-config", "--cflags", "--libs", "rxnic", env=environment).stdout.split()
     (bench.folder / "least.cpp").write_text(
+        '#include "model/ports/block_facts.h"\n#include "model/ports/grh_scatter_ports.h"\n'
         '#include "model/system/system.h"\n'
-        "int sc_main(int, char**) { rxnic::LocalMemory m; rxnic::System s(\"s\", {}, m); return s.nics() != 1; }\n")
+        "int sc_main(int, char**) { rxnic::LocalMemory m; rxnic::System s(\"s\", {}, m);\n"
+        "  return s.nics() != 1 || rxnic::GrhScatterPorts::facts({}).ports.size() != 4; }\n")
     done_well(bench, "pkg-config's words", "c++", "least.cpp", *words, "-o", "least")
     done_well(bench, "least", bench.folder / "least")
     absolute = [str(path) for path in prefix.rglob("*.cmake") if str(e2e.ROOT) in path.read_text(encoding="utf-8")]

@@ -190,11 +190,14 @@ def check_blocks(tree):
             yield f"{name}: there is no block of that stem"
             continue
         for needed in (f"rtl/{block}.sv", f"rtl/checkers/{block}_checker.sv",
-                       f"bridge/rtl/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
+                       f"testbench/cosim/{block}_cosim_test.cpp"):
             if needed not in tree.files:
                 yield f"{name}: there is no {needed}"
         if name != f"rtl/{block}.sv":
             continue
+        ports = f"model/ports/{block}_ports.h"
+        if ports in tree.files and " facts(" not in tree.text(ports):
+            yield f"{name}: {ports} declares no facts() for its RTL"
         for table in ("rtl/area.toml", "testbench/cosim/faults.toml"):
             if table not in tree.files or block not in tomllib.loads(tree.text(table)):
                 yield f"{name}: {table} does not name {block}"

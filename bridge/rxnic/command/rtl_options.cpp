@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "bridge/rtl/twin_facts.h"
+#include "bridge/rtl/twin.h"
 #include "bridge/rxnic/command/cli_options.h"
 
 namespace rxnic {
@@ -19,7 +19,7 @@ constexpr std::string_view kTransactions = ":transactions";
 // How --help shows a block: BLOCK, and in braces the names of those that have RTL, which the completion offers.
 std::string block_choices() {
   std::string names;
-  for (const TwinBlock& block : twin_blocks()) names += fmt::format("{}{}", names.empty() ? "" : ",", block.name);
+  for (const std::string_view block : rtl_block_names()) names += fmt::format("{}{}", names.empty() ? "" : ",", block);
   return "BLOCK:{" + names + "}";
 }
 

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module cqe_generator: all of its parameters but Queues, WqeSlots and ContextLines decide what it does. Packets,
 // doorbells, commands and failures act on the same contexts.
+#include "model/ports/cqe_generator_ports.h"
+
 #include <algorithm>
 #include <cstddef>
 
-#include "bridge/rtl/twin_facts.h"
 #include "model/core/completion/cqe_format.h"
-#include "model/types/command.h"
+#include "model/ports/block_facts.h"
 #include "model/types/completion.h"
-#include "model/types/data_segment.h"
-#include "model/types/dma.h"
-#include "model/types/doorbell.h"
-#include "model/types/event.h"
-#include "model/types/receive_path.h"
-#include "model/types/refusal.h"
-#include "model/types/rendezvous.h"
-#include "model/types/requester_notice.h"
-#include "model/types/scatter_list.h"
-#include "model/types/stored_cq.h"
 
 namespace rxnic {
 
 namespace {
-
-// A CQE says in which cycle it was made.
-TwinPortFacts cqe_writes(std::uint32_t slots) {
-  TwinPortFacts port = write_of<CqeWrite>("written", "", slots);
-  port.time_from = 8 * offsetof(Cqe, timestamp);  // the CQE is in the lowest bits
-  port.time_bits = 8 * sizeof(Cqe::timestamp);
-  return port;
-}
 
 // Its status is not success. A slot of compressed CQEs may look like one.
 constexpr PortCount::Condition kFailed = {
@@ -37,10 +20,12 @@ constexpr PortCount::Condition kFailed = {
 
 }  // namespace
 
-TwinFacts cqe_generator_facts(const Params& p) {
+BlockFacts CqeGeneratorPorts::facts(const Params& p) {
+  using P = CqeGeneratorPorts;
   const CqeGeneratorParams& c = p.cqe_generator;
   const std::uint32_t slots = c.compression ? block_slots(std::min(c.compression_max, kMaxSession)) : 1;
-  constexpr std::uint32_t kDoorbellDepth = 2;  // of their link
+  constexpr std::uint32_t kDoorbellDepth = 2;                   // of their link
+  constexpr unsigned kTimeFrom = 8 * offsetof(Cqe, timestamp);  // a CQE is in the lowest bits of a write
   return {.parameters = {{"CqeBytes", c.cqe_bytes},
                          {"CyclesPerCqe", c.cycles_per_cqe},
                          {"LatencyCycles", c.latency_cycles},
@@ -61,31 +46,32 @@ TwinFacts cqe_generator_facts(const Params& p) {
                          {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true},
                          {"DmaDepth", p.dma_engine.queue_depth},
                          {"DoorbellDepth", kDoorbellDepth}},
-          .ports = {input_of<DmaCompletion>("context_dma_done"),
-                    lookup_of<CqLine, StoredCq>("fetched", "context_dma_done", "cookie"),
-                    input_of<DmaCompletion>("dma_done"),
-                    input_of<CqCommand>("commands"),
-                    input_of<Doorbell>("doorbells"),
-                    input_of<QpFailure>("failures"),
-                    lookup_of<ContextLine, CompletionQp>("failure_context", "failures", "line"),
-                    input_of<CompletionRequest>("in"),
-                    lookup_of<ContextLine, CompletionQp>("context", "in", "line"),
-                    lookup_of<WqeSlot, DataSegment>("wqe", "in", "wqe_slot"),
-                    cqe_writes(slots),
-                    output_of<DmaRequest>("dma", 1, ""),
-                    output_of<AckRequest>("out", 1, ""),
-                    output_of<Event>("events", 1, ""),
-                    output_of<CqReply>("command_replies", 1, ""),
-                    output_of<FlushRequest>("flushes", 1, ""),
-                    output_of<FailedQp>("failed", 1, ""),
-                    write_of<ContextLine>("unpinned", ""),
-                    write_of<CompletionContextWrite>("context_write", ""),
-                    output_without_ready<Refusal>("refusals", ""),
-                    output_of<AnswerNotice>("placed", 1, ""),
-                    output_of<RendezvousRequest>("rendezvous", 1, ""),
-                    output_without_ready<WqeSlot>("released", ""),
-                    write_of<CqWriteBack>("written_back", ""),
-                    output_of<DmaRequest>("context_dma", 1, "")},
+          .ports = {port_of(&P::context_dma_done, "context_dma_done"),
+                    port_of(&P::fetched, "fetched", {.of = "context_dma_done", .field = "cookie"}),
+                    port_of(&P::dma_done, "dma_done"),
+                    port_of(&P::commands, "commands"),
+                    port_of(&P::doorbells, "doorbells"),
+                    port_of(&P::failures, "failures"),
+                    port_of(&P::failure_context, "failure_context", {.of = "failures", .field = "line"}),
+                    port_of(&P::in, "in"),
+                    port_of(&P::context, "context", {.of = "in", .field = "line"}),
+                    port_of(&P::wqe, "wqe", {.of = "in", .field = "wqe_slot"}),
+                    port_of(&P::written, "written",
+                            {.lanes = slots, .time_from = kTimeFrom, .time_bits = 8 * sizeof(Cqe::timestamp)}),
+                    port_of(&P::dma, "dma"),
+                    port_of(&P::out, "out"),
+                    port_of(&P::events, "events"),
+                    port_of(&P::command_replies, "command_replies"),
+                    port_of(&P::flushes, "flushes"),
+                    port_of(&P::failed, "failed"),
+                    port_of(&P::unpinned, "unpinned"),
+                    port_of(&P::context_write, "context_write"),
+                    port_of(&P::refusals, "refusals", {.always_room = true}),
+                    port_of(&P::placed, "placed"),
+                    port_of(&P::rendezvous, "rendezvous"),
+                    port_of(&P::released, "released", {.always_room = true}),
+                    port_of(&P::written_back, "written_back"),
+                    port_of(&P::context_dma, "context_dma")},
           .requests = "context_dma",
           .knows_time = true,
           .counters = {{"packets", {{"in"}}},

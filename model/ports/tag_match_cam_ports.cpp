@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module tag_match_cam: all of its parameters decide what it does. Packets, completions of operations and accesses
 // to memory have one order each.
-#include "bridge/rtl/twin_facts.h"
+#include "model/ports/tag_match_cam_ports.h"
+
 #include "model/core/tag_matching/tag_returns.h"
-#include "model/types/command.h"
-#include "model/types/dma.h"
-#include "model/types/receive_path.h"
-#include "model/types/tag_operation.h"
+#include "model/ports/block_facts.h"
 
 namespace rxnic {
 
-TwinFacts tag_match_cam_facts(const Params& p) {
+BlockFacts TagMatchCamPorts::facts(const Params& p) {
+  using P = TagMatchCamPorts;
   const TagMatchCamParams& t = p.tag_match_cam;
   return {.parameters = {{"Entries", t.entries},
                          {"MaxTags", t.max_tags},
@@ -28,12 +27,12 @@ TwinFacts tag_match_cam_facts(const Params& p) {
                          {"PipelineDepth", t.pipeline_depth},
                          {"DmaDepth", p.dma_engine.queue_depth},
                          {"MostReturns", most_tag_returns(p)}},
-          .ports = {input_of<TagListCommand>("lists"), input_of<TagReturn>("returned"),
-                    input_of<DmaCompletion>("dma_done"), input_of<WqeRequest>("in"),
-                    input_of<TagOperation>("operations"), lookup_of<ContextLine, TagContext>("context", "in", "line"),
-                    write_of<TagContextWrite>("context_write", "line"), output_of<WqeRequest>("out", 1, ""),
-                    output_of<StepDone>("list_done", 1, ""), output_of<DmaRequest>("dma", 1, ""),
-                    read_of<TagBurstRead, StoredTag>("bursts", 1), write_of<TagWrite>("written", "")},
+          .ports = {port_of(&P::lists, "lists"), port_of(&P::returned, "returned"), port_of(&P::dma_done, "dma_done"),
+                    port_of(&P::in, "in"), port_of(&P::operations, "operations"),
+                    port_of(&P::context, "context", {.of = "in", .field = "line"}),
+                    port_of(&P::context_write, "context_write", {.order = "line"}), port_of(&P::out, "out"),
+                    port_of(&P::list_done, "list_done"), port_of(&P::dma, "dma"), port_of(&P::bursts, "bursts"),
+                    port_of(&P::written, "written")},
           .requests = "dma",
           .counters = {{"packets", {{"in"}}}, {"operations", {{"operations"}}}, {"returned", {{"returned"}}}}};
 }

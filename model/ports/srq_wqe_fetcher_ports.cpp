@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module srq_wqe_fetcher: all of its parameters but Numbers and ContextLines decide what it does. Packets,
 // doorbells, commands and flushes act on the same queues.
+#include "model/ports/srq_wqe_fetcher_ports.h"
+
 #include <algorithm>
 
-#include "bridge/rtl/twin_facts.h"
 #include "model/core/receive_queue/wqe_format.h"
-#include "model/types/command.h"
-#include "model/types/data_segment.h"
-#include "model/types/dma.h"
-#include "model/types/doorbell.h"
-#include "model/types/event.h"
-#include "model/types/queue_record.h"
-#include "model/types/receive_path.h"
-#include "model/types/refusal.h"
-#include "model/types/rendezvous.h"
-#include "model/types/scatter_list.h"
-#include "model/types/tag_operation.h"
+#include "model/ports/block_facts.h"
 
 namespace rxnic {
 
@@ -30,11 +21,10 @@ unsigned words_of_read(std::uint32_t wqes_per_read) {
 
 }  // namespace
 
-TwinFacts srq_wqe_fetcher_facts(const Params& p) {
+BlockFacts SrqWqeFetcherPorts::facts(const Params& p) {
+  using P = SrqWqeFetcherPorts;
   const SrqWqeFetcherParams& f = p.srq_wqe_fetcher;
   constexpr std::uint32_t kDoorbellDepth = 2;  // of their link
-  TwinPortFacts wqes = lookup_of<WqeRead, DataSegment>("fetched_wqes", "dma_done", "cookie");
-  wqes.lanes = words_of_read(f.wqes_per_read);
   return {.parameters = {{"Prefetch", static_cast<std::uint64_t>(f.prefetch)},
                          {"PrefetchDepth", f.prefetch_depth},
                          {"Queues", f.queues},
@@ -56,32 +46,33 @@ TwinFacts srq_wqe_fetcher_facts(const Params& p) {
                          {"DoorbellDepth", kDoorbellDepth},
                          {"Numbers", std::uint64_t{p.requester.send_queues} + p.device.max_srqs, true},
                          {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true}},
-          .ports = {input_of<DmaCompletion>("context_dma_done"),
-                    lookup_of<QueueLine, StoredQueue>("fetched", "context_dma_done", "cookie"),
-                    input_of<WqCommand>("commands"),
-                    lookup_of<ContextLine, OpenWqe>("command_context", "commands", "line"),
-                    input_of<Doorbell>("doorbells"),
-                    input_of<DmaCompletion>("dma_done"),
-                    wqes,
-                    input_of<FlushRequest>("flushes"),
-                    lookup_of<ContextLine, OpenWqe>("flush_context", "flushes", "line"),
-                    input_of<RendezvousPlaces>("rendezvous_places"),
-                    input_of<WqeSlot>("released"),
-                    input_of<WqeRequest>("in"),
-                    lookup_of<ContextLine, OpenWqe>("context", "in", "line"),
-                    input_of<WqeRequest>("tagged"),
-                    lookup_of<ContextLine, OpenWqe>("tagged_context", "tagged", "line"),
-                    output_of<ScatterJob>("out", 1, ""),
-                    write_of<OpenWqeWrite>("context_write", "line"),
-                    write_of<ScatterListWrite>("lists", ""),
-                    output_without_ready<Refusal>("refusals", ""),
-                    output_of<TagReturn>("returned", 1, ""),
-                    write_of<ContextPin>("pins", ""),
-                    output_of<DmaRequest>("dma", 1, ""),
-                    write_of<QueueWrite>("written_back", ""),
-                    output_of<DmaRequest>("context_dma", 1, ""),
-                    output_of<Event>("events", 1, ""),
-                    output_of<WqReply>("command_replies", 1, "")},
+          .ports = {port_of(&P::context_dma_done, "context_dma_done"),
+                    port_of(&P::fetched, "fetched", {.of = "context_dma_done", .field = "cookie"}),
+                    port_of(&P::commands, "commands"),
+                    port_of(&P::command_context, "command_context", {.of = "commands", .field = "line"}),
+                    port_of(&P::doorbells, "doorbells"),
+                    port_of(&P::dma_done, "dma_done"),
+                    port_of(&P::fetched_wqes, "fetched_wqes",
+                            {.lanes = words_of_read(f.wqes_per_read), .of = "dma_done", .field = "cookie"}),
+                    port_of(&P::flushes, "flushes"),
+                    port_of(&P::flush_context, "flush_context", {.of = "flushes", .field = "line"}),
+                    port_of(&P::rendezvous_places, "rendezvous_places"),
+                    port_of(&P::released, "released"),
+                    port_of(&P::in, "in"),
+                    port_of(&P::context, "context", {.of = "in", .field = "line"}),
+                    port_of(&P::tagged, "tagged"),
+                    port_of(&P::tagged_context, "tagged_context", {.of = "tagged", .field = "line"}),
+                    port_of(&P::out, "out"),
+                    port_of(&P::context_write, "context_write", {.order = "line"}),
+                    port_of(&P::lists, "lists"),
+                    port_of(&P::refusals, "refusals", {.always_room = true}),
+                    port_of(&P::returned, "returned"),
+                    port_of(&P::pins, "pins"),
+                    port_of(&P::dma, "dma"),
+                    port_of(&P::written_back, "written_back"),
+                    port_of(&P::context_dma, "context_dma"),
+                    port_of(&P::events, "events"),
+                    port_of(&P::command_replies, "command_replies")},
           .requests = "context_dma",
           .counters = {{"packets", {{"in"}, {"tagged"}}},
                        {"no_wqe", {{"out", "", {equals("drop_reason", DropReason::kNoReceiveWqe)}}}},

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module grh_scatter: LatencyCycles, SgesPerCycle and BytesPerCycle are its timing, the others sizes of memories.
-#include "bridge/rtl/twin_facts.h"
-#include "model/types/data_segment.h"
-#include "model/types/receive_path.h"
-#include "model/types/refusal.h"
-#include "model/types/scatter_list.h"
-#include "model/types/segment.h"
+#include "model/ports/grh_scatter_ports.h"
+
+#include "model/ports/block_facts.h"
 
 namespace rxnic {
 
-TwinFacts grh_scatter_facts(const Params& p) {
+BlockFacts GrhScatterPorts::facts(const Params& p) {
+  using P = GrhScatterPorts;
   const std::uint32_t sges = p.grh_scatter.sges_per_cycle;
   return {.parameters = {{"LatencyCycles", p.grh_scatter.latency_cycles},
                          {"SgesPerCycle", sges},
                          {"BytesPerCycle", p.grh_scatter.bytes_per_cycle},
                          {"WqeSlots", p.srq_wqe_fetcher.wqe_store_entries, true},
                          {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true}},
-          .ports = {input_of<ScatterJob>("in"), read_of<ScatterListRead, DataSegment>("lists", sges),
-                    output_of<ScatteredSegment>("out", sges, "qpn"), output_without_ready<Refusal>("refusals", "line")},
+          .ports = {port_of(&P::in, "in"), port_of(&P::lists, "lists", {.lanes = sges}),
+                    port_of(&P::out, "out", {.lanes = sges, .order = "qpn"}),
+                    port_of(&P::refusals, "refusals", {.always_room = true, .order = "line"})},
           .counters = {
               {"packets", {{"in"}}},
               {"segments", {{"out", "", {{"bytes", 0, false}}}}},
