@@ -29,10 +29,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bridge/channel/version.h"  // of this header and messages.toml
+
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 19;                // of this header and messages.toml
 inline constexpr std::size_t kIdentityBytes = 16;            // of a program (Open::identity)
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have

@@ -55,7 +55,7 @@ SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "m
                   "bridge/driver", "bridge/rxnic/command", "testbench"}
 VERBS_FLOORS = {"bridge/cm", "bridge/device_files", "bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h",
-             "bridge/channel/messages.h", "bridge/channel/message_table.h"}
+             "bridge/channel/messages.h", "bridge/channel/message_table.h", "bridge/channel/version.h"}
 DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
 NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"

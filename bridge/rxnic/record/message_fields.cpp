@@ -25,18 +25,6 @@ constexpr const char* kUnknown = "request_";
 constexpr const char* kBoards[] = {"send", "receive", "consumer", "arm", "tags"};
 static_assert(std::size(kBoards) == channel::kBoards);
 
-template <class V>
-void for_each_field(V& v, AddressVector& a) {
-  v("destination_gid", a.destination_gid);
-  v("destination_mac", a.destination_mac);
-  v("source_gid_index", a.source_gid_index);
-  v("traffic_class", a.traffic_class);
-  v("flow_label", a.flow_label);
-  v("hop_limit", a.hop_limit);
-  v("service_level", a.service_level);
-  v("udp_source_port", a.udp_source_port);
-}
-
 class FieldWriter {
  public:
   std::string text;
