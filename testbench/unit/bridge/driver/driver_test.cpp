@@ -474,6 +474,20 @@ TEST_F(DriverTest, ALargeRangeIsWhereThatBeforeWasThoughSmallOnesStay) {
   EXPECT_EQ(pool.take(8), 0u);
 }
 
+TEST_F(DriverTest, OfSeveralFreeRangesTheHighestThatFitsHasALargeOne) {
+  constexpr std::uint64_t kLarge = RangePool::kLargeBytes;
+  RangePool pool(6 * kLarge);
+  EXPECT_EQ(pool.take(2 * kLarge), 4 * kLarge);
+  EXPECT_EQ(pool.take(2 * kLarge), 2 * kLarge);
+  pool.give_back(4 * kLarge, 2 * kLarge);
+  EXPECT_EQ(pool.take(kLarge), 5 * kLarge);
+  EXPECT_EQ(pool.take(kLarge + 1), kLarge - 1) << "one byte is missing in the highest";
+  EXPECT_EQ(pool.take(kLarge), 4 * kLarge);
+  EXPECT_FALSE(pool.take(kLarge));
+  pool.give_back(4 * kLarge, kLarge);
+  EXPECT_EQ(pool.take(kLarge), 4 * kLarge) << "a range that was taken as a whole comes back as one";
+}
+
 TEST_F(DriverTest, ReregistrationChangesWhatIsAsked) {
   const auto address = a.local(8192);
   const auto key = a.create_mr(pd, address, 4096, kLocalWrite);
