@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -76,6 +78,54 @@ TEST_F(LiveIdentityTest, OfAProgramWithAProcOfItsOwnTheMemoryIsReached) {  // li
   EXPECT_TRUE(memory.read(client, address(target), found));
   EXPECT_EQ(found[2], 3);
   EXPECT_TRUE(memory.write(client, address(target), pattern(64)));
+}
+
+// In the program's own /proc another process may have the number that the program has in the simulator's.
+TEST_F(LiveIdentityTest, OfAProgramWhoseNumberAnotherHasElsewhereItsOwnMemoryIsReached) {  // live_client.h R5
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a PID namespace";
+  static std::uint8_t target[64] = {1, 2, 9};
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const channel::Descriptor ours(ends[0]);
+  channel::Descriptor theirs(ends[1]);
+  ChildProgram child([&] {
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 2;
+    ChildProgram first([&] {
+      char number[16] = {};  // of this process, where the simulator is
+      if (readlink("/proc/self", number, sizeof number - 1) <= 0 ||
+          mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          mount("proc", "/proc", "proc", 0, nullptr) != 0) {
+        return 2;
+      }
+      std::ofstream("/proc/sys/kernel/ns_last_pid") << std::stoi(number) - 1;
+      const ChildProgram other([] { return pause(); });
+      if (other.pid() != std::stoi(number)) return 3;
+      target[2] = 3;
+      LiveProgram program;
+      program.make();
+      program.own_memory.reset(open(("/proc/" + std::string(number) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+      program.connect(options.address);
+      program.send_open();
+      char byte = 0;
+      (void)!write(theirs.get(), &byte, 1);
+      return read(theirs.get(), &byte, 1) == 1 && target[2] == 77 ? 0 : 4;
+    });
+    theirs.reset();
+    return WEXITSTATUS(first.status());
+  });
+  theirs.reset();
+  char byte = 0;
+  ASSERT_EQ(read(ours.get(), &byte, 1), 1) << "status " << WEXITSTATUS(child.status());
+  const ClientId client = wait_for_one().client;
+  programs->opened(client, 0, {});
+  LiveMemory memory(*programs, {.process_vm = false});
+  std::uint8_t found[64] = {};
+  EXPECT_TRUE(memory.read(client, address(target), found));
+  EXPECT_EQ(found[2], 3);
+  found[2] = 77;
+  EXPECT_TRUE(memory.write(client, address(target), found));
+  ASSERT_EQ(write(ours.get(), &byte, 1), 1);
+  EXPECT_EQ(WEXITSTATUS(child.status()), 0);
 }
 
 // The simulator is in a PID namespace in which its program has no number.
