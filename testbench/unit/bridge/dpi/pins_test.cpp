@@ -15,8 +15,10 @@
 #include <functional>
 #include <thread>
 
+#include "bridge/channel/packet.h"
 #include "bridge/dpi/pin_client.h"
 #include "bridge/dpi/pin_server.h"
+#include "testbench/unit/bridge/live/lingering_socket.h"
 
 namespace rxnic::pins_test {
 namespace {
@@ -208,6 +210,36 @@ TEST(Pins, WhoSaysNothingDelaysNobody) {  // R4
   EXPECT_EQ(simulator.turns(), 10);
   // Waiting for each one took a second.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{20});
+}
+
+// As the first packet of a connection that is accepted, and in one that is not.
+TEST(Pins, ASocketThatLingersDelaysNobody) {  // R4
+  std::string error;
+  const auto send_lingering = [](const channel::Descriptor& connection) {
+    LingeringSocket given(8);
+    constexpr std::array<std::uint8_t, 1> kPacket{};
+    const int number = given.socket.get();
+    EXPECT_EQ(channel::send_packet(connection.get(), kPacket, {&number, 1}, channel::Waiting::kYes), 0);
+    given.socket.reset();
+    return std::move(given.peer);
+  };
+  {
+    Simulator simulator;
+    const channel::Descriptor bad = channel::connect_to(address(), error);
+    const channel::Descriptor peer = send_lingering(bad);
+    const auto begin = std::chrono::steady_clock::now();
+    PinClient client;
+    ASSERT_EQ(client.connect("adder", address()), "");
+    client.exchange();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{3});
+  }
+  PinServer server;
+  ASSERT_TRUE(server.open(address(), error)) << error;
+  const channel::Descriptor waits = channel::connect_to(address(), error);
+  const channel::Descriptor peer = send_lingering(waits);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(server.close(), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{3});
 }
 
 TEST(Pins, WhoDoesNotTakeItsOutputsIsDisconnected) {  // R4

@@ -133,6 +133,29 @@ TEST_F(LiveLimitsTest, WhoCannotBeWaitedForIsRefused) {  // R15
   carry_out(good, Request::kAllocatePd);
 }
 
+TEST_F(LiveLimitsTest, WithoutADescriptorLeftAProgramIsTurnedAway) {  // acceptor.h R2, R3
+  LiveProgram good, bad;
+  open_program(good);
+  bad.connect(options.address);
+  LingeringSocket given(8);
+  bad.send(message_of(Request::kCreateChannel), {given.socket.get()});
+  given.socket.reset();
+  rlimit before{}, none{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  none = before;
+  const channel::Descriptor lowest(dup(0));  // every smaller number is taken
+  none.rlim_cur = static_cast<rlim_t>(lowest.get()) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto begin = Clock::now();
+  EXPECT_TRUE(take().empty());
+  EXPECT_LT(Clock::now() - begin, kSoon);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(log, HasSubstr("refused a program: the simulator has no file descriptor left"));
+  EXPECT_EQ(programs->counters().refused, 1u);
+  EXPECT_TRUE(bad.receive_is_over());
+  carry_out(good, Request::kAllocatePd);
+}
+
 TEST_F(LiveLimitsTest, AConnectionThatOpensNoNicIsClosed) {  // R2
   options.hello_ms = 50;
   start();
