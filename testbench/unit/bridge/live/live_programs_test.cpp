@@ -141,17 +141,17 @@ TEST_F(LiveProgramsTest, NothingOfAClientThatIsHeldBackIsLostOrOutOfOrder) {  //
   LiveProgram program;
   open_program(program);
   constexpr std::uint32_t kRounds = 4;
-  std::vector<std::uint64_t> received(channel::kDoorbells), sent(channel::kDoorbells);
+  std::vector<std::uint64_t> received(channel::kDoorbells), armed(received), sent(received);
   const auto note = [&](const ProgramEvent& e) {
     if (e.board == Board::kReceive) received[e.index] = e.value;
-    if (e.board != Board::kSend) return;
-    sent[e.index] = e.value;
-    EXPECT_LE(e.value, received[e.index]) << e.index;
+    if (e.board == Board::kArm) armed[e.index] = e.value;
+    if (e.board == Board::kSend) sent[e.index] = e.value;
+    ASSERT_LE(armed[e.index], received[e.index]) << e.index;
+    ASSERT_LE(sent[e.index], armed[e.index]) << e.index;
   };
   for (std::uint32_t round = 1; round <= kRounds; ++round) {
     for (std::uint32_t n = 0; n < channel::kDoorbells; ++n) {
-      program.ring(Board::kReceive, n, round);
-      program.ring(Board::kSend, n, round);
+      for (const Board b : {Board::kReceive, Board::kArm, Board::kSend}) program.ring(b, n, round);
     }
     for (const ProgramEvent& e : take()) note(e);
   }
@@ -159,6 +159,7 @@ TEST_F(LiveProgramsTest, NothingOfAClientThatIsHeldBackIsLostOrOutOfOrder) {  //
     for (const ProgramEvent& e : take()) note(e);
   }
   EXPECT_EQ(received, std::vector<std::uint64_t>(channel::kDoorbells, kRounds));
+  EXPECT_EQ(armed, received);
   EXPECT_EQ(sent, received);
 }
 
