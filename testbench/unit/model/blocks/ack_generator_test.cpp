@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -624,40 +625,62 @@ TEST(AckGenerator, ASchedulerDecidesWhoseReadIsServed) {  // core/responder/read
   fixture.expect_clean();
 }
 
-// Chooses in no order, and sees whether those that wait come in the order of their waiting.
+// Chooses in no order, and sees whether those that wait come in the order of their waiting. A response has 1 KiB.
 struct OrderCheck final : ReadScheduler {
-  OrderCheck(std::uint32_t& to, std::uint32_t& wrong) : calls(to), out_of_order(wrong) {}
+  OrderCheck(std::uint32_t of_turn, std::uint32_t& to, std::uint32_t& wrong)
+      : most(of_turn), calls(to), out_of_order(wrong) {}
   std::size_t next(std::span<const ReadTurn> waiting) override {
     ++calls;
-    for (const ReadTurn& w : waiting) since.try_emplace(w.qpn, calls);
-    for (std::size_t n = 1; n < waiting.size(); ++n) {
-      if (waiting[n].turns != 0) ++out_of_order;
-      const bool first_has_turn = n == 1 && waiting[0].turns > 0;
-      if (!first_has_turn && since.at(waiting[n - 1].qpn) > since.at(waiting[n].qpn)) ++out_of_order;
+    for (const ReadTurn& w : waiting) {
+      if (std::find(order.begin(), order.end(), w.qpn) == order.end()) order.push_back(w.qpn);
+    }
+    if (waiting.size() != order.size()) ++out_of_order;
+    for (std::size_t n = 0; n < waiting.size(); ++n) {
+      if (waiting[n].qpn != order[n] || waiting[n].turns != (n == 0 ? turns : 0)) ++out_of_order;
     }
     const std::size_t chosen = calls * 5 % 7 % waiting.size();
-    since.at(waiting[chosen].qpn) = calls;
+    const Qpn qpn = waiting[chosen].qpn;
+    if (chosen != 0) end_turn();
+    order.erase(std::find(order.begin(), order.end(), qpn));
+    order.push_front(qpn);
+    ++turns;
+    if (waiting[chosen].bytes_left <= 1024) {
+      order.pop_front();
+      turns = 0;
+    } else if (turns == most) {
+      end_turn();
+    }
     return chosen;
   }
+  void end_turn() {
+    if (std::exchange(turns, 0) == 0) return;
+    order.push_back(order.front());
+    order.pop_front();
+  }
+  const std::uint32_t most;
   std::uint32_t &calls, &out_of_order;
-  std::map<Qpn, std::uint32_t> since;  // which call it waits
+  std::uint32_t turns = 0;  // of the first
+  std::deque<Qpn> order;    // as they are to come
 };
 
 TEST(AckGenerator, ASchedulerSeesTheLongestWaitingFirst) {  // core/responder/read_scheduler.h
-  const AckGeneratorParams params;
-  ASSERT_EQ(params.responses_per_turn, 1u);
-  Bench bench;
-  std::uint32_t calls = 0, out_of_order = 0;
-  Fixture fixture(bench, params, 100, 8, {}, nullptr, std::make_unique<OrderCheck>(calls, out_of_order));
-  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 8192));
-  for (std::uint32_t n = 0; n < 3; ++n) {
-    QpContext& other = fixture.add_qp(Qpn{0x12 + n});
-    fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200 + 100 * n, 8192));
+  for (const std::uint32_t of_turn : {1u, 2u, 3u, 64u}) {
+    AckGeneratorParams params;
+    ASSERT_EQ(params.responses_per_turn, 1u);
+    params.responses_per_turn = of_turn;
+    Bench bench;
+    std::uint32_t calls = 0, out_of_order = 0;
+    Fixture fixture(bench, params, 100, 8, {}, nullptr, std::make_unique<OrderCheck>(of_turn, calls, out_of_order));
+    fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 8192));
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      QpContext& other = fixture.add_qp(Qpn{0x12 + n});
+      fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200 + 100 * n, 8192));
+    }
+    bench.run();
+    EXPECT_EQ(calls, 4u * 8) << of_turn;
+    EXPECT_EQ(out_of_order, 0u) << of_turn;
+    fixture.expect_clean();
   }
-  bench.run();
-  EXPECT_EQ(calls, 4u * 8);
-  EXPECT_EQ(out_of_order, 0u);
-  fixture.expect_clean();
 }
 
 TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {
