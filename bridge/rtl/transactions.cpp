@@ -17,14 +17,14 @@
 
 namespace rxnic {
 
-constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kRequestsUnknown = std::numeric_limits<std::uint64_t>::max();
 
 struct TransactionLockstep::Port : TwinJoint {
   using TwinJoint::TwinJoint;
   struct Offer {
     std::vector<std::uint32_t> bits;
-    Cycle taken = kNever;               // by the model
-    std::uint64_t requests = kUnknown;  // that the model had made when this was the next value (R1)
+    Cycle taken = kNever;                       // by the model
+    std::uint64_t requests = kRequestsUnknown;  // that the model had made when this was the next value (R1)
     bool shown = false;
     std::map<std::string_view, std::vector<std::uint32_t>> words{};  // of each lookup, when the model took it
   };
