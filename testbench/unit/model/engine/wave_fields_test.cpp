@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/engine/link.h"
 #include "model/types/descriptor_bits.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/model/types/parcel.h"

@@ -39,7 +39,7 @@ inline constexpr Cqn kRecvCq{1};
 inline constexpr Cqn kSendCq{2};
 inline constexpr Cqn kSrqCq{3};
 inline constexpr std::uint32_t kMtu = 1024;
-inline constexpr std::uint32_t kQkey = 0x11111111;
+inline constexpr std::uint32_t kQkeyOfAll = 0x11111111;
 inline constexpr std::uint8_t kRnrTimer = 9;
 inline constexpr std::uint8_t kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic | kRemoteFlush;
 
@@ -107,7 +107,7 @@ struct Request {
   std::uint32_t immediate = 0;
   std::uint32_t srq = 0;
   bool solicited = false;
-  std::uint32_t qkey = kQkey;
+  std::uint32_t qkey = kQkeyOfAll;
   Encapsulation encapsulation = Encapsulation::kRoceV2Ipv4;
   ByteVector payload{};  // instead of the pattern
   std::function<void(Headers&)> amend{};
@@ -163,7 +163,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     q.pd = kPd;
     q.xrcd = kXrcd;
     q.mtu = kMtu;
-    q.qkey = kQkey;
+    q.qkey = kQkeyOfAll;
     q.receive_cq = kRecvCq;
     q.send_cq = kSendCq;
     q.min_rnr_timer = kRnrTimer;
