@@ -4,18 +4,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <functional>
 #include <random>
 
+#include "testbench/unit/bridge/live/lingering_socket.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
 namespace rxnic::live_connections_test {
@@ -183,21 +184,34 @@ TEST_F(LiveConnectionsTest, APacketThatIsNoMessageEndsItsConnectionOnly) {  // R
 
 TEST_F(LiveConnectionsTest, AnotherUserIsDisconnected) {  // R1
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const channel::Descriptor ours(ends[0]);
+  channel::Descriptor theirs(ends[1]);
+  char byte = 0;
   ChildProgram child([&] {
     if (setgid(65534) != 0 || setuid(65534) != 0) return 2;
     LiveProgram program;
     std::string error;
     program.socket = channel::connect_to(options.address, error);
     if (!program.socket) return 3;
+    LingeringSocket given(8);
+    program.send(message_of(Request::kCreateChannel), {given.socket.get()});
+    given.socket.reset();
+    (void)!write(theirs.get(), &byte, 1);
     Message reply;
-    return program.receive(reply, Waiting::kYes) == EPIPE ? 0 : 4;
+    const int result = program.receive(reply, Waiting::kYes);
+    (void)!read(theirs.get(), &byte, 1);  // what lingers has its peer until then
+    return result == EPIPE ? 0 : 4;
   });
-  while (programs->counters().refused == 0) {
-    now += options.look_cycles;
-    ProgramEvent event;
-    ASSERT_FALSE(programs->take(now, event));
-    sched_yield();
-  }
+  theirs.reset();
+  ASSERT_EQ(read(ours.get(), &byte, 1), 1) << "status " << WEXITSTATUS(child.status());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(take().empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{3})
+      << "whatever it has sent (acceptor.h R3)";
+  EXPECT_EQ(programs->counters().refused, 1u);
+  ASSERT_EQ(write(ours.get(), &byte, 1), 1);
   EXPECT_EQ(child.status(), 0);
   EXPECT_THAT(log, HasSubstr("user 65534"));
 }
