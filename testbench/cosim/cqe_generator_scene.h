@@ -48,6 +48,19 @@ inline Cqn number_of(std::uint32_t cq) {
 
 inline constexpr std::uint64_t kFirstRest = 5632;  // the cycle in which it ends
 
+// What random traffic meets with some seeds only (cqe_generator.h R3, R5) comes in the first kRehearsal of kRehearsals
+// cycles. These commands come in turn, for a CQ that is in the middle of a session. Some sessions wrap around a ring,
+// and an overrun ends one.
+inline constexpr std::uint64_t kRehearsals = 4096, kRehearsal = 512;
+struct Rehearsed {
+  CqOperation operation;
+  std::uint32_t slots = 4;  // nobody polls
+  bool overruns = false;    // and hardly a completion joins the one before it
+};
+inline constexpr Rehearsed kRehearsed[] = {
+    {CqOperation::kCreate, 4096}, {CqOperation::kResize, 4096}, {CqOperation::kCreate},         {CqOperation::kClose},
+    {CqOperation::kCreate},       {CqOperation::kDestroy},      {CqOperation::kCreate, 8, true}};
+
 inline CqContext random_cq(Random& random, Cqn number, bool may_wait) {
   CqContext c;
   c.number = number;
@@ -94,6 +107,10 @@ class Driver final : public Block {
       const Cycle until{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest};
       return rest(now, Activity::kStarved, std::min(replies.next(now), until));
     }
+    if (now.count % kRehearsals < kRehearsal) {
+      rehearse(now);
+      return rest(now, Activity::kBusy, now + 1);
+    }
     if (now.count % 256 == 0) {
       mood_ = random_.below(8);
       focus_ = random_.below(kCqs - 2);
@@ -118,6 +135,36 @@ class Driver final : public Block {
   }
 
  private:
+  void rehearse(Cycle now) {
+    const Cqn cq = number_of(5);
+    if (packets.can_push(now)) {
+      CompletionRequest p;
+      p.line = kNoLine;
+      p.buffer = PacketHandle{kNoPacket};
+      p.opcode = 0x04;
+      p.outcome = Outcome::kExecute;
+      p.completes = p.ends_message = p.pressed = true;
+      p.cq = cq;
+      p.qpn = Qpn{random_.below(rehearsed_.overruns ? 2 : 1)};
+      p.wqe_index = bits();
+      packets.push(now, p);
+      ++rehearsed_packets_;
+    }
+    if (asked_ > 0 || rehearsed_packets_ < wanted_packets_ || !commands.can_push(now)) return;
+    rehearsed_ = kRehearsed[next_rehearsed_++ % std::size(kRehearsed)];
+    CqCommand c;
+    c.operation = rehearsed_.operation;
+    c.number = cq;
+    c.base = BusAddress{random_.bits()};
+    c.slots = rehearsed_.slots;
+    c.ignore_overrun = !rehearsed_.overruns;
+    c.compress = true;
+    commands.push(now, c);
+    ++asked_;
+    rehearsed_packets_ = 0;
+    wanted_packets_ = 4 + random_.below(16);
+  }
+
   // QPs that are used again, when none of their packets is in the block.
   void renew(Cycle now) {
     const bool taken = dut_.failures[0]->popped() != failures_taken_;  // in this cycle
@@ -354,6 +401,9 @@ class Driver final : public Block {
   int asked_ = 0;                       // commands without a reply
   std::uint64_t failures_taken_ = 0;
   bool pressed_ = false;
+  Rehearsed rehearsed_{};
+  std::uint32_t next_rehearsed_ = 0;
+  std::uint32_t rehearsed_packets_ = 0, wanted_packets_ = 0;  // since the last of them, and before the next
   CompletionRequest last_;
   std::deque<std::pair<Cycle, std::uint32_t>> refused_;
   std::uint32_t failed_response_ = kNoLine;
