@@ -13,6 +13,7 @@ constexpr std::uint32_t kLastQpn = 0x3ffff;  // of every kind of number: several
 constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
+constexpr std::uint8_t kMostServiceLevel = 15;
 // The first steps of a client's end; those of its objects follow.
 constexpr std::uint8_t kSilences = 1, kSilenced = 2;
 
@@ -341,15 +342,20 @@ bool Driver::has_let_go(ClientId client, const channel::Message& carried_out) {
 }
 
 CommandResult Driver::resolve_path(Command& c) const {
-  AddressVector& path = c.message.body.resolve.path;
-  if (path.source_gid_index >= channel::kGids ||
-      attributes_.gids[path.source_gid_index].type == channel::GidType::kNone) {
-    return refuse(c, EINVAL);
-  }
+  const std::int32_t error = complete(c.message.body.resolve.path);
+  return error == 0 ? CommandResult::kDone : refuse(c, error);
+}
+
+std::int32_t Driver::complete(AddressVector& path) const {
+  if (path.source_gid_index >= channel::kGids || path.service_level > kMostServiceLevel) return EINVAL;
+  const channel::Gid& source = attributes_.gids[path.source_gid_index];
+  if (source.type == channel::GidType::kNone) return EINVAL;
   const auto mac = resolve(path.destination_gid, nics_, addresses_);
-  if (!mac) return refuse(c, EHOSTUNREACH);
+  if (!mac) return EHOSTUNREACH;
+  // No IP header has an address of each kind.
+  if (address_of(path.destination_gid, source.type).kind != address_of(source.bytes, source.type).kind) return EINVAL;
   path.destination_mac = *mac;
-  return CommandResult::kDone;
+  return 0;
 }
 
 Cycle Driver::after(Cycle now, std::uint64_t ps) const { return now + cycles_in(ps, timing_.clock_period_ps); }

@@ -232,6 +232,8 @@ class Driver {
   void leave_imports(ClientId client);
   // driver.cpp
   CommandResult resolve_path(Command& c) const;
+  // Fills in the MAC; otherwise an errno: there is no such path.
+  std::int32_t complete(AddressVector& path) const;
   CommandResult read_clock(Command& c, Cycle now) const;
   CommandResult await(Ticket& ticket, CommandReply* reply = nullptr);
   CommandResult silence(ClientId client);

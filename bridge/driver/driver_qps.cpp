@@ -172,17 +172,14 @@ std::int32_t Driver::apply(const channel::QpAttributes& asked, QpState next, Sen
     context.qp.mtu = mtu_of_code(asked.path_mtu);
   }
   if (has(asked, kAttrPath)) {
-    const auto mac = resolve(asked.path.destination_gid, nics_, addresses_);
-    if (!mac) return EHOSTUNREACH;
-    if (address_of(asked.path.destination_gid, channel::GidType::kRoceV2).is_multicast()) return EINVAL;
     set.path = asked.path;
-    set.path.destination_mac = *mac;
+    if (const std::int32_t error = complete(set.path); error != 0) return error;
+    if (address_of(asked.path.destination_gid, channel::GidType::kRoceV2).is_multicast()) return EINVAL;
     set.is_global = 1;
     context.path = set.path;
     const channel::Gid& source = attributes_.gids[asked.path.source_gid_index];
     context.qp.local = address_of(source.bytes, source.type);
     context.qp.remote = address_of(asked.path.destination_gid, source.type);
-    if (context.qp.remote.kind != context.qp.local.kind) return EINVAL;
   }
   const auto byte = [](std::uint32_t value) { return static_cast<std::uint8_t>(value); };
   if (has(asked, kAttrMinRnrTimer)) context.qp.min_rnr_timer = byte(set.min_rnr_timer = asked.min_rnr_timer);

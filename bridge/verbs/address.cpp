@@ -32,10 +32,12 @@ void map_ipv4(const std::uint8_t address[4], std::uint8_t gid[16]) {
   std::memcpy(gid + 12, address, 4);
 }
 
-bool is_group(const std::uint8_t gid[16]) {
+bool is_mapped_ipv4(const std::uint8_t gid[16]) {
   const std::uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return gid[0] == 0xff || (std::equal(prefix, prefix + 12, gid) && gid[12] >> 4 == 0xe);
+  return std::equal(prefix, prefix + 12, gid);
 }
+
+bool is_group(const std::uint8_t gid[16]) { return gid[0] == 0xff || (is_mapped_ipv4(gid) && gid[12] >> 4 == 0xe); }
 
 int multicast(ibv_qp* qp, const ibv_gid* gid, channel::Request type) {
   if (qp->qp_type != IBV_QPT_UD || !is_group(gid->raw)) return EINVAL;
@@ -128,14 +130,15 @@ int init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh
   const Route route = parse_grh(*grh);
   if (route.type == channel::GidType::kNone) return EPROTONOSUPPORT;
   const auto& gids = context_of(context).attributes.gids;
-  std::uint32_t index = 0;
-  // The destination of a multicast datagram is a group: the reply's source is the port's first GID of that type.
+  // The destination of a multicast datagram is a group: the reply's source is the port's first GID of that type and of
+  // the sender's kind.
   const bool group = is_group(route.destination);
-  while (index < channel::kGids &&
-         (gids[index].type != route.type ||
-          (!group && !std::equal(gids[index].bytes.begin(), gids[index].bytes.end(), route.destination)))) {
-    ++index;
-  }
+  const auto answers = [&](const channel::Gid& gid) {
+    if (gid.type != route.type) return false;
+    return group ? is_mapped_ipv4(gid.bytes.data()) == is_mapped_ipv4(route.source)
+                 : std::equal(gid.bytes.begin(), gid.bytes.end(), route.destination);
+  };
+  const auto index = std::find_if(gids.begin(), gids.end(), answers) - gids.begin();
   if (index == channel::kGids) return ENOENT;
   attributes->is_global = 1;
   attributes->port_num = port;

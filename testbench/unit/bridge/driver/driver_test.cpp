@@ -571,8 +571,9 @@ TEST_F(DriverTest, AResetQpIsAsItWasCreated) {
   }
 }
 
-TEST_F(DriverTest, GidsResolve) {  // attributes.h R3
-  const auto mac_of = [&](const GidBytes& gid, std::uint8_t source = 2) {
+TEST_F(DriverTest, GidsResolve) {                                   // attributes.h R3
+  constexpr std::uint8_t kRoceV1 = 0, kLinkLocal = 1, kMapped = 2;  // own GIDs
+  const auto mac_of = [&](const GidBytes& gid, std::uint8_t source) {
     const auto reply = a.call(Request::kResolve, [&](auto& b) {
       b.resolve = {};
       b.resolve.path.destination_gid = gid;
@@ -580,16 +581,36 @@ TEST_F(DriverTest, GidsResolve) {  // attributes.h R3
     });
     return std::pair{reply.status, reply.body.resolve.path.destination_mac};
   };
-  for (const std::size_t gid : {0, 1, 2}) EXPECT_EQ(mac_of(nic_gids(1)[gid].bytes), (std::pair{0, nic_mac(1)}));
+  for (const std::uint8_t gid : {kRoceV1, kLinkLocal, kMapped}) {
+    EXPECT_EQ(mac_of(nic_gids(1)[gid].bytes, gid), (std::pair{0, nic_mac(1)}));
+  }
   EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 3).first, EINVAL);
   EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 200).first, EINVAL);
-  EXPECT_EQ(mac_of(nic_gids(5)[0].bytes), (std::pair{0, nic_mac(5)}));  // the MAC in it, which no NIC has
-  EXPECT_EQ(mac_of(nic_gids(5)[2].bytes).first, EHOSTUNREACH);
-  EXPECT_EQ(mac_of({}).first, EHOSTUNREACH);
-  EXPECT_EQ(mac_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 0x81, 2, 3}),
-            (std::pair{0, Mac{1, 0, 0x5e, 1, 2, 3}}));
-  EXPECT_EQ(mac_of({0xff, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}),
-            (std::pair{0, Mac{0x33, 0x33, 1, 2, 3, 4}}));
+  EXPECT_EQ(mac_of(nic_gids(5)[0].bytes, kLinkLocal), (std::pair{0, nic_mac(5)}));  // the MAC in it, which no NIC has
+  EXPECT_EQ(mac_of(nic_gids(5)[2].bytes, kMapped).first, EHOSTUNREACH);
+  EXPECT_EQ(mac_of({}, kMapped).first, EHOSTUNREACH);
+  const GidBytes ipv4_group{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 0x81, 2, 3};
+  const GidBytes ipv6_group{0xff, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4};
+  EXPECT_EQ(mac_of(ipv4_group, kMapped), (std::pair{0, Mac{1, 0, 0x5e, 1, 2, 3}}));
+  EXPECT_EQ(mac_of(ipv6_group, kLinkLocal), (std::pair{0, Mac{0x33, 0x33, 1, 2, 3, 4}}));
+  // No IP header has addresses of both kinds; RoCEv1 has GIDs.
+  EXPECT_EQ(mac_of(nic_gids(1)[kMapped].bytes, kLinkLocal).first, EINVAL);
+  EXPECT_EQ(mac_of(nic_gids(1)[kLinkLocal].bytes, kMapped).first, EINVAL);
+  EXPECT_EQ(mac_of(ipv4_group, kLinkLocal).first, EINVAL);
+  EXPECT_EQ(mac_of(ipv6_group, kMapped).first, EINVAL);
+  EXPECT_EQ(mac_of(nic_gids(1)[kMapped].bytes, kRoceV1), (std::pair{0, nic_mac(1)}));
+}
+
+TEST_F(DriverTest, AServiceLevelHasFourBits) {
+  for (const auto& [level, status] : {std::pair<std::uint8_t, std::int32_t>{15, 0}, {16, EINVAL}, {255, EINVAL}}) {
+    const auto reply = a.call(Request::kResolve, [&, level = level](auto& b) {
+      b.resolve = {};
+      b.resolve.path.destination_gid = nic_gids(1)[2].bytes;
+      b.resolve.path.source_gid_index = 2;
+      b.resolve.path.service_level = level;
+    });
+    EXPECT_EQ(reply.status, status) << int{level};
+  }
 }
 
 TEST_F(DriverTest, AGroupHasSeveralQps) {

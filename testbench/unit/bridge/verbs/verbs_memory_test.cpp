@@ -265,5 +265,24 @@ TEST_F(VerbsMemory, AnAddressHandleFromAReceiveAnswersIt) {
   EXPECT_EQ(init_ah_from_wc(context, 1, &wc, &grh, &a), EINVAL);
 }
 
+TEST_F(VerbsMemory, TheAnswerToAGroupHasASourceOfTheSendersKind) {
+  ibv_wc wc{};
+  wc.wc_flags = IBV_WC_GRH;
+  ibv_ah_attr a;
+  ibv_grh grh{};
+  grh.version_tclass_flow = 0x60;  // big-endian
+  grh.next_hdr = 17;
+  grh.sgid.raw[0] = 0xfe, grh.sgid.raw[15] = 2;
+  grh.dgid.raw[0] = 0xff;
+  EXPECT_EQ(init_ah_from_wc(context, 1, &wc, &grh, &a), 0);
+  EXPECT_EQ(a.grh.sgid_index, 1);
+  // IPv4 in the last 20 bytes: version, length, protocol UDP, checksum, 10.0.0.2, 239.0.0.1
+  grh = {};
+  const std::uint8_t ipv4[20] = {0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0xc1, 0xea, 10, 0, 0, 2, 239, 0, 0, 1};
+  std::copy_n(ipv4, sizeof ipv4, reinterpret_cast<std::uint8_t*>(&grh) + 20);
+  EXPECT_EQ(init_ah_from_wc(context, 1, &wc, &grh, &a), 0);
+  EXPECT_EQ(a.grh.sgid_index, 2);
+}
+
 }  // namespace
 }  // namespace rxnic::verbs::verbs_memory_test
