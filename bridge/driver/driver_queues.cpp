@@ -218,7 +218,9 @@ CommandResult Driver::create_srq(ClientId client, Command& c) {
 CommandResult Driver::modify_srq(ClientId client, Command& c) {
   const channel::SharedReceiveQueue& asked = c.message.body.srq;
   const SrqObject* srq = owned(srqs_, client, asked.srqn);
-  if (srq == nullptr || asked.limit >= srq->context.slots) return refuse(c, EINVAL);
+  if (srq == nullptr) return refuse(c, EINVAL);
+  const std::uint32_t unused = srq->context.layout == WqLayout::kLinkedList ? 1 : 0;
+  if (asked.limit > srq->context.slots - unused) return refuse(c, EINVAL);
   if (!c.begun) {
     if (receive_line_.waits(raw(srq->queue))) return CommandResult::kBusy;
     c.ticket = commands_.arm_limit(srq->queue, asked.limit);

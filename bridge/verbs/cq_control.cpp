@@ -3,6 +3,7 @@
 // path.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -35,6 +36,11 @@ int validate(const ibv_context* context, const channel::DeviceAttributes& device
   return flags && (a.flags & ~kAttributeFlags) != 0 ? EOPNOTSUPP : 0;
 }
 
+// A ring may have more slots than the device allows CQEs: it is a power of two.
+int reported_cqes(const Context& context, std::uint32_t slots) {
+  return static_cast<int>(std::min(slots, context.attributes.max_cqes));
+}
+
 // Has the device create the CQ. The public part of `cq` is filled in already.
 int create(Context& context, Cq& cq, const ibv_cq_init_attr_ex& a) {
   Mapping& mapping = context.connection->mapping();
@@ -58,7 +64,7 @@ int create(Context& context, Cq& cq, const ibv_cq_init_attr_ex& a) {
       (a.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 && (a.flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0;
   if (const int status = call(context, message); status != 0) return status;
   cq.number = cq.cq.handle = q.cqn;
-  cq.cq.cqe = static_cast<int>(cq.slots);
+  cq.cq.cqe = reported_cqes(context, cq.slots);
   const std::lock_guard guard(context.objects);
   if (!context.cqs.set(cq.number, &cq)) {
     free_object(context, channel::Request::kFreeCq, cq.number);
@@ -174,7 +180,7 @@ int resize_cq(ibv_cq* cq, int cqes) {
   const std::uint64_t old_bytes = std::uint64_t{q.slots} * q.cqe_bytes;
   finish_resize(q, ring.memory, slots, r.consumer);
   mapping.free(old_ring, old_bytes);
-  cq->cqe = static_cast<int>(slots);
+  cq->cqe = reported_cqes(context, slots);
   return 0;
 }
 

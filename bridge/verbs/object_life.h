@@ -62,8 +62,11 @@ inline void begin_qp(ibv_qp& p, ibv_context* context, void* qp_context, ibv_qp_t
   pthread_cond_init(&p.cond, nullptr);
 }
 
+// A ring may have more slots than the device allows WRs: it is a power of two.
 inline ibv_qp_cap capabilities(const Qp& qp) {
-  return {qp.send.slots, qp.receive.slots, qp.send.max_sge, qp.receive.max_sge, qp.send.max_inline};
+  const std::uint32_t most = context_of(qp.qp.qp_base.context).attributes.max_qp_wrs;
+  return {std::min(qp.send.slots, most), std::min(qp.receive.slots, most), qp.send.max_sge, qp.receive.max_sge,
+          qp.send.max_inline};
 }
 
 // Adds to the users of the CQs and the SRQ. Context::objects is held.

@@ -101,7 +101,7 @@ ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* attributes) {
   wq->wq.state = IBV_WQS_RESET;
   wq->wq.wq_type = a.wq_type;
   wq->wq.post_recv = post_wq_recv;
-  attributes->max_wr = wq->queue->receive.slots;
+  attributes->max_wr = capabilities(*wq->queue).max_recv_wr;
   attributes->max_sge = wq->queue->receive.max_sge;
   return &wq->wq;
 }

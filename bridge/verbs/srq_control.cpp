@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared receive queues: creation, modification and destruction (rules 2). Posting is in the data path.
 //
-//   R1  max_wr and max_sge are returned as allocated, never less than what was asked for (rules 2.1).
-//   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2).
+//   R1  max_wr and max_sge are returned as allocated, never less than what was asked for (rules 2.1) nor more than the
+//       device allows.
+//   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2), other rings hold n. The limit may be as many.
 //   R3  A change is all or nothing; the size does not change (no IBV_DEVICE_SRQ_RESIZE).
 //   R4  A TM or XRC SRQ has a CQ of its own for all its completions. A TM SRQ has max_num_tags handles, and room for as
 //       many outstanding operations as it returns in max_ops, never less than what was asked for.
@@ -22,12 +23,15 @@ namespace rxnic::verbs {
 
 namespace {
 
-void shape(Srq& srq, const ibv_srq_attr& asked, bool linked_list) {
-  const std::uint32_t head = linked_list ? std::uint32_t{sizeof(NextSegment)} : 0;
-  srq.linked_list = linked_list;
+constexpr std::uint32_t kMinSlots = 2;  // that the driver takes
+
+void shape(Srq& srq, const channel::DeviceAttributes& device, const ibv_srq_attr& asked) {
+  srq.linked_list = device.srq_linked_list != 0;
+  const std::uint32_t head = srq.linked_list ? std::uint32_t{sizeof(NextSegment)} : 0;
+  const std::uint32_t unused = srq.linked_list ? 1 : 0;  // R2
   srq.max_sge = std::max(asked.max_sge, 1u);
-  srq.slots = power_of_two(asked.max_wr + (linked_list ? 1 : 0));  // R2
-  srq.max_wr = srq.slots - (linked_list ? 1 : 0);
+  srq.slots = std::max(power_of_two(asked.max_wr + unused), kMinSlots);
+  srq.max_wr = std::min(srq.slots - unused, device.max_srq_wrs);
   srq.stride = power_of_two(std::max<std::uint32_t>(32, head + srq.max_sge * std::uint32_t{sizeof(DataSegment)}));
 }
 
@@ -51,7 +55,7 @@ std::uint64_t tag_ring_bytes(const Srq& srq) {
 int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
   const channel::DeviceAttributes& device = context.attributes;
   if (asked.max_wr == 0 || asked.max_wr > device.max_srq_wrs || asked.max_sge > device.max_srq_sge) return EINVAL;
-  shape(srq, asked, device.srq_linked_list != 0);
+  shape(srq, device, asked);
   Mapping& mapping = context.connection->mapping();
   QueueMemory memory(mapping, channel::Board::kReceive), tags(mapping, channel::Board::kTags);
   if (!memory.allocate(std::uint64_t{srq.slots} * srq.stride) || !allocate_bookkeeping(srq)) return ENOMEM;
@@ -124,7 +128,9 @@ ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_e
   pd_of(pd).users.fetch_add(1);
   attributes->attr.max_wr = srq->max_wr;  // R1
   attributes->attr.max_sge = srq->max_sge;
-  if (srq->tags != nullptr) extended->tm_cap.max_ops = srq->tags->slots;  // R4
+  if (srq->tags != nullptr) {  // R4
+    extended->tm_cap.max_ops = std::min(srq->tags->slots, context.attributes.max_tag_operations);
+  }
   return &srq->srq;
 }
 

@@ -270,6 +270,8 @@ TEST_P(Srq, AChangeIsAllOrNothing) {
   EXPECT_EQ(limit(), 3u);
   EXPECT_EQ(set(most + 1), EINVAL);
   EXPECT_EQ(limit(), 3u);
+  EXPECT_EQ(set(most), 0);
+  EXPECT_EQ(limit(), most);
   EXPECT_EQ(set(0), 0);
   EXPECT_EQ(limit(), 0u);
 }

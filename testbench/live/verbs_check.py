@@ -141,6 +141,8 @@ def srq(bench):
     watched(bench, "Srq", at_least=400, requests=500, srq_wqe_fetcher__wqes=150,
             srq_wqe_fetcher__limit_events=4, srq_wqe_fetcher__wqes_discarded=1,
             srq_wqe_fetcher__doorbells=doorbells)
+    watched(bench, "Srq", arguments=("--set", "srq_wqe_fetcher.srq_layout=cyclic"), at_least=400, requests=300,
+            srq_wqe_fetcher__wqes=150, srq_wqe_fetcher__limit_events=4)
     for report in watched(bench, "SrqDoorbells", at_least=200):
         bench.expect_equal(live.counters(report, "srq_wqe_fetcher")["doorbells"], 20, "doorbells of 20 calls")
 

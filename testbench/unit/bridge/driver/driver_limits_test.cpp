@@ -55,6 +55,20 @@ TEST_F(DriverLimits, ProgramsLearnWhatTheConfigurationHolds) {
   EXPECT_EQ(t.device_memory_bytes, 4096u);
 }
 
+TEST(DriverSrqLimit, MayBeAllThatTheSrqHolds) {
+  for (const auto& [layout, holds] : {std::pair{"linked_list", 7u}, {"cyclic", 8u}}) {
+    const std::vector<std::string> overrides{std::string("srq_wqe_fetcher.srq_layout=") + layout};
+    Lab lab{1, EngineMode::kFast, nullptr, overrides};
+    Program a{lab, 0};
+    const Program::Srq srq = a.create_srq(a.create_pd(), 8);
+    const auto arm = [&](std::uint32_t limit) {
+      return a.call(Request::kModifySrq, [&](auto& b) { b.srq = {}, b.srq.srqn = srq.number, b.srq.limit = limit; });
+    };
+    EXPECT_EQ(arm(holds).status, 0) << layout;
+    EXPECT_EQ(arm(holds + 1).status, EINVAL) << layout;
+  }
+}
+
 TEST_F(DriverLimits, OneMoreObjectIsRefusedUntilOneIsGivenBack) {
   const std::uint32_t pd = a.create_pd(), others_pd = other.create_pd();
   EXPECT_EQ(a.call(Request::kAllocatePd).status, ENOMEM);

@@ -133,6 +133,62 @@ TEST_F(VerbsQueues, LinkedListSrqHoldsOneLessThanItsSlots) {  // srq_control.cpp
   EXPECT_EQ(destroy_srq(srq), 0);
 }
 
+TEST_F(VerbsQueues, CyclicSrqHoldsAsManyAsItsSlots) {  // srq_control.cpp R1, R2
+  context_of(context).attributes.srq_linked_list = 0;
+  for (const auto& [asked_wrs, slots] : {std::pair{1u, 2u}, {2u, 2u}, {3u, 4u}, {64u, 64u}}) {
+    ibv_srq_init_attr a{};
+    a.attr = {asked_wrs, 1, 0};
+    ibv_srq* srq = create_srq(pd, &a);
+    ASSERT_NE(srq, nullptr);
+    EXPECT_EQ(a.attr.max_wr, slots);
+    EXPECT_EQ(asked(Request::kCreateSrq).srq.slots, slots);
+    ibv_srq_attr limit{0, 0, slots};
+    EXPECT_EQ(modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
+    limit.srq_limit = slots + 1;
+    EXPECT_EQ(modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
+    EXPECT_EQ(destroy_srq(srq), 0);
+  }
+}
+
+TEST_F(VerbsQueues, NoQueueIsReportedLargerThanTheDeviceAllows) {
+  channel::DeviceAttributes& device = context_of(context).attributes;
+  device.max_qp_wrs = device.max_cqes = device.max_srq_wrs = device.max_tag_operations = 1000;  // no power of two
+  device.max_tags = 1;
+  ibv_cq* const large = create_cq(context, 1000, nullptr, nullptr, 0);
+  ASSERT_NE(large, nullptr);
+  EXPECT_EQ(large->cqe, 1000);
+  EXPECT_EQ(asked(Request::kCreateCq).cq.slots, 1024u);
+  EXPECT_EQ(resize_cq(cq, 1000), 0);
+  EXPECT_EQ(cq->cqe, 1000);
+  ibv_qp_init_attr q = qp_attributes(cq);
+  q.cap.max_send_wr = q.cap.max_recv_wr = 1000;
+  ibv_qp* const qp = create_qp(pd, &q);
+  ASSERT_NE(qp, nullptr);
+  EXPECT_EQ(q.cap.max_send_wr, 1000u);
+  EXPECT_EQ(q.cap.max_recv_wr, 1000u);
+  ibv_srq_init_attr s{};
+  s.attr = {1000, 1, 0};
+  ibv_srq* const srq = create_srq(pd, &s);
+  ASSERT_NE(srq, nullptr);
+  EXPECT_EQ(s.attr.max_wr, 1000u);
+  ibv_srq_attr limit{0, 0, 1001};
+  EXPECT_EQ(modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
+  ibv_srq_init_attr_ex t{};
+  t.attr = {10, 1, 0};
+  t.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+  t.srq_type = IBV_SRQT_TM;
+  t.pd = pd;
+  t.cq = cq;
+  t.tm_cap = {1, 1000};
+  ibv_srq* const tagged = create_srq_ex(context, &t);
+  ASSERT_NE(tagged, nullptr);
+  EXPECT_EQ(t.tm_cap.max_ops, 1000u);
+  EXPECT_EQ(destroy_srq(tagged), 0);
+  EXPECT_EQ(destroy_srq(srq), 0);
+  EXPECT_EQ(destroy_qp(qp), 0);
+  EXPECT_EQ(destroy_cq(large), 0);
+}
+
 TEST_F(VerbsQueues, SrqRefusals) {
   for (const auto& [wr, sge] : {std::pair{0u, 1u}, {16385u, 1u}, {1u, 33u}}) {
     errno = 0;
