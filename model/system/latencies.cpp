@@ -49,6 +49,7 @@ void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now
   if (status != WcStatus::kSuccess || times.begun == Cycle{}) return;
   if (times.left(Station::kWire) == Cycle{}) return figures().no_end.add(ns(times.begun, now));
   figures().receive.add(ns(times.begun, now));
+  if (times.posted != Cycle{}) figures().one_way.add(ns(times.posted, now));  // (R7)
   figures().handed_over.add(ns(times.begun, times.left(Station::kCqeGenerator)));
   add_stages(times, now);
 }
@@ -81,6 +82,7 @@ void Latencies::add(const Latencies& other) {
   Figures& to = figures();
   to.receive.add(other.figures_->receive);
   to.handed_over.add(other.figures_->handed_over);
+  to.one_way.add(other.figures_->one_way);
   to.match.add(other.figures_->match);
   to.no_end.add(other.figures_->no_end);
   to.write.add(other.figures_->write);
@@ -100,6 +102,7 @@ void Latencies::collect(NicResult& r) const {
   if (figures_ == nullptr) return;
   r.latency_ns = latency_result(figures_->receive);
   r.handed_over_ns = latency_result(figures_->handed_over);
+  r.one_way_ns = latency_result(figures_->one_way);
   r.match_ns = latency_result(figures_->match);
   r.no_end_ns = latency_result(figures_->no_end);
   r.write_ns = latency_result(figures_->write);

@@ -27,6 +27,8 @@
 //                             is no wait, since its payload is on its way when the packet leaves the DMA engine.
 //   R6  Payload is counted once: where it is received. A NIC whose requesters are in no simulated NIC (of a capture)
 //       also counts what it sends of READs.
+//   R7  The time on the way goes from the sender's doorbell until the CQE is visible. Only receives of R1 whose sender
+//       is simulated have it.
 #pragma once
 
 #include <array>
@@ -80,7 +82,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
     Times stay, wait, block;
   };
   struct Figures {
-    Histogram receive, handed_over, match, no_end, write, read;
+    Histogram receive, handed_over, one_way, match, no_end, write, read;
     std::array<Stage, kStations> stages;  // by the station that it ends at
   };
   Figures& figures() {  // from the first message on: most NICs of a large fabric are idle

@@ -118,17 +118,13 @@ void FabricSimulation::collect(RunResult& r) {
   r.programs = statistics_.programs();
   if (r.programs.empty()) r.warnings.emplace_back(kNoProgram);
   Latencies latencies(engine.clock_period_ps());
-  Histogram one_way;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     NicResult& one = r.nics.emplace_back(nic_result(stations_[n]->nic));
     statistics_.latencies(n).collect(one);
-    one.one_way_ns = latency_result(statistics_.one_way_ns(n));
     add(r, one);
     latencies.add(statistics_.latencies(n));
-    one_way.add(statistics_.one_way_ns(n));
   }
   latencies.collect(r);
-  r.one_way_ns = latency_result(one_way);
   r.fabric = named_counts(fabric_.counters());
   StateHash h;
   h.mix(engine.state_hash());

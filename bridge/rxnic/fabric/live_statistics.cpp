@@ -47,10 +47,7 @@ void LiveStatistics::on_write(Cycle now, ClientId client, std::uint64_t address,
 }
 
 void LiveStatistics::on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) {
-  if (nic < latencies_.size()) {
-    latencies_[nic].on_visible(status, times, now);
-    if (times.posted.count != 0) one_way_ns_[nic].add((now.count - times.posted.count) * period_ps_ / 1000);
-  }
+  if (nic < latencies_.size()) latencies_[nic].on_visible(status, times, now);
   if (next_ != nullptr) next_->on_visible(now, nic, cq, status, times);
 }
 

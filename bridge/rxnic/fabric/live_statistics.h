@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bridge/driver/programs_bridge.h"
-#include "model/system/histogram.h"
 #include "model/system/latencies.h"
 #include "model/system/run_result.h"
 
@@ -19,8 +18,7 @@ namespace rxnic {
 
 class LiveStatistics final : public ProgramObserver {
  public:
-  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, ProgramObserver* next)
-      : period_ps_(period_ps), next_(next), one_way_ns_(nics) {
+  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, ProgramObserver* next) : next_(next) {
     for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps, Latencies::Reads::kReceived);
   }
 
@@ -31,7 +29,6 @@ class LiveStatistics final : public ProgramObserver {
   void on_matched(Cycle now, std::uint32_t nic, WcStatus status, const MessageTimes& times) override;
 
   const std::vector<ProgramResult>& programs() const { return programs_; }
-  const Histogram& one_way_ns(std::uint32_t nic) const { return one_way_ns_[nic]; }
   Latencies& latencies(std::uint32_t nic) { return latencies_[nic]; }
   const Latencies& latencies(std::uint32_t nic) const { return latencies_[nic]; }
   std::uint64_t clients() const { return clients_; }
@@ -39,12 +36,10 @@ class LiveStatistics final : public ProgramObserver {
  private:
   void count_program(std::string_view name, std::uint32_t nic);
 
-  std::uint64_t period_ps_;
   ProgramObserver* next_;
   std::vector<ProgramResult> programs_;
-  std::vector<Histogram> one_way_ns_;  // by receiving NIC
-  std::deque<Latencies> latencies_;    // by NIC
-  std::uint64_t clients_ = 0;          // now
+  std::deque<Latencies> latencies_;  // by NIC
+  std::uint64_t clients_ = 0;        // now
 };
 
 }  // namespace rxnic

@@ -256,7 +256,8 @@ void shape(V& v, NicResult& r, double seconds, RunResult* whole) {
         "its visibility (model/system/latencies.h, R5)");
   of_programs([&] {
     v("one_way_latency_ns", r.one_way_ns,
-      "of programs: from the sender's doorbell to the receive completion in the receiver's memory, ns");
+      "of programs: from the sender's doorbell to the receive completion in the receiver's memory, of the receives in "
+      "latency_ns, ns");
   });
   v("transport", r.transport, "PSN gaps, duplicates, NAKs: rxnic counters");
   v("events", r.events, "asynchronous and completion events");

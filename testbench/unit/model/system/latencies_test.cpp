@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R5 of model/system/latencies.h on a whole NIC at a low rate: nothing waits for another packet.
+// Rules R1..R7 of model/system/latencies.h, mostly on a whole NIC at a low rate: nothing waits for another packet.
 #include "model/system/latencies.h"
 
 #include <gtest/gtest.h>
@@ -97,6 +97,28 @@ TEST(Latencies, NoStageEndsAfterTheDataIsVisible) {  // R4
   run.latencies.collect(r);
   ASSERT_FALSE(r.stages.empty());
   for (const StageResult& s : r.stages) EXPECT_LE(s.max, std::max(r.latency_ns.max, r.write_ns.max)) << s.name;
+}
+
+// A receive in error has no time on the way either, nor has one whose end never came.
+TEST(Latencies, OnlyAReceiveWithItsEndHasATimeOnTheWay) {  // R1, R7
+  Latencies latencies(1000);
+  MessageTimes times;
+  times.posted = Cycle{50};
+  times.begun = Cycle{100};
+  latencies.on_visible(WcStatus::kSuccess, times, Cycle{200});
+  times.leaves(Station::kWire, Cycle{120});
+  latencies.on_visible(WcStatus::kFlushed, times, Cycle{200});
+  latencies.on_visible(WcStatus::kLocalLength, times, Cycle{200});
+  NicResult r;
+  latencies.collect(r);
+  EXPECT_EQ(r.one_way_ns.count, 0u);
+  times.leaves(Station::kCqeGenerator, Cycle{180});
+  latencies.on_visible(WcStatus::kSuccess, times, Cycle{200});
+  times.posted = {};
+  latencies.on_visible(WcStatus::kSuccess, times, Cycle{200});
+  latencies.collect(r);
+  EXPECT_EQ(r.one_way_ns.count, 1u) << "of one the sender is known";
+  EXPECT_EQ(r.one_way_ns.max, 150u);
 }
 
 MessageTimes times_of(std::initializer_list<std::pair<Station, Passage>> passed) {
