@@ -85,9 +85,11 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begu
   counters_.read_responses += (traits & kReadResponse) != 0;
   counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
   if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);
-  const bool answers =
-      ((traits & kReadResponse) != 0 && (traits & (kLast | kOnly)) != 0) || (traits & kHasAtomicAckEth);
-  if (observer_ != nullptr && answers) observer_->on_answered(begun, now + params_.latency_cycles);
+  const bool atomic = (traits & kHasAtomicAckEth) != 0;
+  if (observer_ != nullptr && (atomic || (traits & kReadResponse) != 0)) {
+    const bool last = atomic || (traits & (kLast | kOnly)) != 0;
+    observer_->on_response(begun, now + params_.latency_cycles, payload_bytes, last);
+  }
   leave(frame, now);
 }
 

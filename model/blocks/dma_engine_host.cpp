@@ -78,8 +78,10 @@ bool DmaEngine::start_event(Cycle now) {  // (R11)
     replied_.push(replies.pop(now), sent.lands.ceiling());
     ++counters_.replies;
   } else {
-    raised_.push({events_[event_source_]->pop(now), event_source_}, sent.lands.ceiling());
+    const Event event = events_[event_source_]->pop(now);
+    raised_.push({event, event_source_}, sent.lands.ceiling());
     ++counters_.events;
+    ++counters_.events_of[static_cast<std::size_t>(event.type)];
   }
   done = {};
   event_source_ = (event_source_ + 1) % kEventSources;

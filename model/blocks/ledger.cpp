@@ -14,6 +14,7 @@ void Ledger::retire(const AckRequest& p, Cycle now) {
   if (p.buffer == kNoPacket) return;
   if (p.drop_reason == DropReason::kNone) {
     ++counters_.accepted;
+    counters_.messages += p.outcome == Outcome::kExecute && p.ends_message;
   } else {
     ++counters_.dropped[static_cast<std::size_t>(p.drop_reason)];
   }
@@ -39,6 +40,7 @@ void Ledger::hash(StateHash& h) const {
   h.mix(counters_.seen);
   h.mix(counters_.accepted);
   h.mix(counters_.not_rdma);
+  h.mix(counters_.messages);
   for (const std::uint64_t n : counters_.dropped) h.mix(n);
 }
 

@@ -17,6 +17,7 @@ struct LedgerCounters {
   std::uint64_t seen = 0;      // packets that arrived
   std::uint64_t accepted = 0;  // packets carried out or acknowledged (duplicates too)
   std::uint64_t not_rdma = 0;  // packets of other protocols
+  std::uint64_t messages = 0;  // requests from peers that were carried out to their end
   std::array<std::uint64_t, kDropReasons> dropped{};
   std::uint64_t dropped_total() const;
 };

@@ -13,12 +13,12 @@
 
 namespace rxnic {
 
-// Is notified of each READ and atomic whose last response leaves. Nothing in the model depends on it.
+// Is notified of each response to a READ or an atomic. Nothing in the model depends on it.
 class ResponseObserver {
  public:
   virtual ~ResponseObserver() = default;
-  // `begun`: the request arrived; `leaves`: the response leaves the block.
-  virtual void on_answered(Cycle begun, Cycle leaves) = 0;
+  // `begun`: the request arrived; `leaves`: the response leaves the block; `last`: of its request.
+  virtual void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) = 0;
 };
 
 class AckGeneratorPorts : public Block {

@@ -12,7 +12,6 @@
 //   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs, and the first tags.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -34,11 +33,10 @@
 namespace rxnic {
 
 struct HostCounters {
-  std::uint64_t cqes = 0;                 // completions polled
-  std::uint64_t error_cqes = 0;           // of them with an error status
-  std::uint64_t receive_bytes = 0;        // byte_count of successful receives
-  std::uint64_t doorbells = 0;            // rung
-  std::array<std::uint64_t, 7> events{};  // by EventType
+  std::uint64_t cqes = 0;           // completions polled
+  std::uint64_t error_cqes = 0;     // of them with an error status
+  std::uint64_t receive_bytes = 0;  // byte_count of successful receives
+  std::uint64_t doorbells = 0;      // rung
 };
 
 class CqeObserver {

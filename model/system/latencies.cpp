@@ -24,16 +24,16 @@ Stays stays_of(const MessageTimes& times, Cycle visible) {
   return all;
 }
 
-void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
+void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
   if (p.drop_reason != DropReason::kNone) return;
   const bool executed = p.outcome == Outcome::kExecute;
   const bool serves_read = p.has(kRead) && p.has(kRequest);
   if ((executed || p.outcome == Outcome::kAnswer) && !(serves_read && reads_ == Reads::kReceived)) {  // (R6)
-    bytes_ += p.has(kRead) ? p.local_bytes : p.payload_bytes;
-    history_.reaches(now, bytes_);
+    const std::uint64_t bytes = p.has(kRead) ? p.local_bytes : p.payload_bytes;
+    bytes_ += bytes;
+    if (!serves_read) history_.add(buffer.stamped(Station::kWire), bytes);
   }
   if (!executed || !p.ends_message) return;
-  ++messages_;
   if (!p.has(kWrite) || p.has(kHasImm)) return;
   MessageTimes times{{}, Cycle{p.message_start}, buffer.stamps};
   times.leaves(Station::kCqeGenerator, Cycle{});
@@ -43,7 +43,10 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) 
   add_stages(times, visible);
 }
 
-void Latencies::on_answered(Cycle begun, Cycle leaves) { figures().read.add(ns(begun, leaves)); }  // (R3)
+void Latencies::on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) {
+  if (reads_ == Reads::kServed) history_.add(leaves, payload_bytes);  // (R6)
+  if (last) figures().read.add(ns(begun, leaves));                    // (R3)
+}
 
 void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
   if (status != WcStatus::kSuccess || times.begun == Cycle{}) return;
@@ -75,7 +78,6 @@ void Latencies::add(Times& to, std::uint64_t cycles) const {
 }
 
 void Latencies::add(const Latencies& other) {
-  messages_ += other.messages_;
   bytes_ += other.bytes_;
   history_.add(other.history_);
   if (other.figures_ == nullptr) return;
@@ -96,7 +98,6 @@ void Latencies::add(const Latencies& other) {
 }
 
 void Latencies::collect(NicResult& r) const {
-  r.messages = messages_;
   r.bytes = bytes_;
   r.steady_gbps = history_.steady_bytes_per_cycle() * 8e3 / static_cast<double>(period_ps_);
   if (figures_ == nullptr) return;

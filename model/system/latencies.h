@@ -26,7 +26,8 @@
 //         host_memory         of a receive, wait: until the last TLP of its CQE's write is started. For a WRITE there
 //                             is no wait, since its payload is on its way when the packet leaves the DMA engine.
 //   R6  Payload is counted once: where it is received. A NIC whose requesters are in no simulated NIC (of a capture)
-//       also counts what it sends of READs.
+//       also counts what it sends of READs. Payload has the time when its packet came from the wire, or when its READ
+//       response leaves the ACK generator. The reason: what waited in a buffer may drain faster than the line.
 //   R7  The time on the way goes from the sender's doorbell until the CQE is visible. Only receives of R1 whose sender
 //       is simulated have it.
 #pragma once
@@ -62,13 +63,12 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   enum class Reads : std::uint8_t { kServed, kReceived };  // which count as payload (R6)
   explicit Latencies(std::uint64_t period_ps, Reads reads = Reads::kServed) : period_ps_(period_ps), reads_(reads) {}
   void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
-  void on_answered(Cycle begun, Cycle leaves) override;
+  void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) override;
   // A receive completion can be seen in host memory.
   void on_visible(WcStatus status, const MessageTimes& times, Cycle now);
   // One that announces a match, whose data is still to come.
   void on_matched(WcStatus status, const MessageTimes& times, Cycle now);
 
-  std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }  // of payload, into or out of host memory
   void add(const Latencies& other);
   void collect(NicResult& r) const;
@@ -97,7 +97,6 @@ class Latencies final : public PacketObserver, public ResponseObserver {
 
   std::uint64_t period_ps_;
   Reads reads_;
-  std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
   PayloadHistory history_;
   std::unique_ptr<Figures> figures_;

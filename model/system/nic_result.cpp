@@ -9,19 +9,25 @@ void collect_blocks(Nic& nic, NicResult& r) {
     block->visit_counters([&one](std::string_view key, std::uint64_t n) { one.counters.emplace_back(key, n); });
   }
   r.transport = named_counts(nic.transport_checker.responder_counters());
+  r.transport.emplace_back("messages", nic.shared.ledger.counters().messages);
   r.transport.emplace_back("rnr_naks", nic.ack_generator.counters().rnr_naks);
   r.transport.emplace_back("cnps", nic.transport_checker.counters().cnps);
-  append_counts(r.transport, nic.transport_checker.request_counters());
+  RequestCounters requests = nic.transport_checker.request_counters();
+  // The NIC's own requester announces none twice; that of a capture is outside the NIC.
+  if (nic.requester != nullptr) requests.repeated = nic.requester->counters().requests_repeated;
+  append_counts(r.transport, requests);
+  const DmaEngineCounters& dma = nic.dma_engine.counters();
+  for (const EnumeratorInfo& kind : Enumeration<EventType>::kValues) {
+    r.events.emplace_back(kind.name, dma.events_of[kind.value]);
+  }
 }
 
 NicResult nic_result(Nic& nic) {
   NicResult r;
   r.packets = nic.shared.ledger.counters();
+  r.messages = r.packets.messages;
   r.cqes = nic.cqe_generator.counters().cqes;
   r.error_cqes = nic.cqe_generator.counters().error_cqes;
-  r.events = {{"completion", nic.cqe_generator.counters().completion_events},
-              {"srq_limit_reached", nic.srq_wqe_fetcher.counters().limit_events},
-              {"cq_error", nic.cqe_generator.counters().overruns}};
   collect_blocks(nic, r);
   return r;
 }

@@ -19,9 +19,9 @@ std::vector<NamedCount> named_counts(const C& counters) {
   return out;
 }
 
-// Fills r.blocks, in the order of nic.blocks(), and r.transport. The engine has settled.
+// Fills r.blocks, in the order of nic.blocks(), r.transport and r.events. The engine has settled.
 void collect_blocks(Nic& nic, NicResult& r);
-// The blocks, and what the NIC itself has counted of packets, completions and events.
+// The blocks, and what the NIC itself has counted of packets, messages and completions.
 NicResult nic_result(Nic& nic);
 
 }  // namespace rxnic

@@ -2,53 +2,70 @@
 #include "model/system/payload_history.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rxnic {
 
-void PayloadHistory::reaches(Cycle now, std::uint64_t bytes) {
-  if (bytes == last_.bytes) return;
-  ++retired_;
-  last_ = {now.count, bytes};
-  if (!points_.empty() && bytes - points_.back().bytes < apart_) return;
-  points_.push_back(last_);
-  if (points_.size() < kMost) return;
-  for (std::size_t n = 0; 2 * n < points_.size(); ++n) points_[n] = points_[2 * n];  // (R2)
-  points_.resize((points_.size() + 1) / 2);
-  apart_ = 2 * std::max<std::uint64_t>(apart_, bytes / kMost);
+void PayloadHistory::add(Cycle at, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  ++packets_;
+  bytes_ += bytes;
+  const Point point{at.count, bytes};
+  const bool newest = points_.empty() || !(point < points_.back());
+  if (newest && !points_.empty() && points_.back().bytes + bytes <= most_joined_) {
+    points_.back() = {at.count, points_.back().bytes + bytes};
+    return;
+  }
+  points_.insert(newest ? points_.end() : std::upper_bound(points_.begin(), points_.end(), point), point);  // (R2)
+  if (points_.size() >= kMost) join_neighbours();
 }
 
-// By the time of its points: what the other one has by then is that of its last point before.
 void PayloadHistory::add(const PayloadHistory& other) {
   std::vector<Point> both;
-  auto a = points_.cbegin(), b = other.points_.cbegin();
-  std::uint64_t of_a = 0, of_b = 0;
-  while (a != points_.cend() || b != other.points_.end()) {
-    const bool from_a = b == other.points_.end() || (a != points_.cend() && a->cycle <= b->cycle);
-    const std::uint64_t cycle = from_a ? a->cycle : b->cycle;
-    (from_a ? of_a : of_b) = from_a ? (a++)->bytes : (b++)->bytes;
-    both.push_back({cycle, of_a + of_b});
-  }
+  both.reserve(points_.size() + other.points_.size());
+  std::merge(points_.begin(), points_.end(), other.points_.begin(), other.points_.end(), std::back_inserter(both));
   points_ = std::move(both);
-  last_ = {std::max(last_.cycle, other.last_.cycle), last_.bytes + other.last_.bytes};
-  retired_ += other.retired_;
+  bytes_ += other.bytes_;
+  packets_ += other.packets_;
+  if (points_.size() >= kMost) join_neighbours();
 }
 
-// When so much had come, between two points as if it had come evenly.
-double PayloadHistory::cycle_of(double bytes) const {
-  const auto behind = std::find_if(points_.begin(), points_.end(),
-                                   [bytes](const Point& p) { return static_cast<double>(p.bytes) >= bytes; });
-  const Point to = behind == points_.end() ? last_ : *behind;
-  if (behind == points_.begin()) return static_cast<double>(to.cycle);
-  const Point from = behind[-1];
-  if (to.bytes <= from.bytes) return static_cast<double>(to.cycle);
-  const double part = (bytes - static_cast<double>(from.bytes)) / static_cast<double>(to.bytes - from.bytes);
-  return static_cast<double>(from.cycle) + part * static_cast<double>(to.cycle - from.cycle);
+// (R3) Two neighbours that are left have more than 4 / kMost of the payload: about half of kMost are left at most.
+void PayloadHistory::join_neighbours() {
+  most_joined_ = 4 * bytes_ / kMost;
+  std::size_t last = 0;
+  for (std::size_t n = 1; n < points_.size(); ++n) {
+    const std::uint64_t joined = points_[last].bytes + points_[n].bytes;
+    if (joined <= most_joined_) {
+      points_[last] = {points_[n].cycle, joined};
+    } else {
+      points_[++last] = points_[n];
+    }
+  }
+  points_.resize(last + 1);
+}
+
+// When so much had come, between two points as if it had come evenly. When the first point was reached is all that is
+// known of its bytes: it counts as a whole.
+PayloadHistory::Reached PayloadHistory::reach(double bytes) const {
+  double before = 0, from = 0;
+  for (const Point& p : points_) {
+    const double to = static_cast<double>(p.cycle), here = static_cast<double>(p.bytes);
+    if (before + here >= bytes) {
+      if (before == 0) return {to, here};
+      return {from + (bytes - before) / here * (to - from), bytes};
+    }
+    before += here;
+    from = to;
+  }
+  return {from, before};
 }
 
 double PayloadHistory::steady_bytes_per_cycle() const {
-  if (retired_ < kLeast) return 0;
-  const double all = static_cast<double>(last_.bytes), begin = cycle_of(all / 20), end = cycle_of(all - all / 20);
-  return end > begin ? all * 9 / 10 / (end - begin) : 0;
+  if (packets_ < kLeast) return 0;
+  const double all = static_cast<double>(bytes_);
+  const Reached begin = reach(all / 20), end = reach(all - all / 20);
+  return end.cycle > begin.cycle ? (end.bytes - begin.bytes) / (end.cycle - begin.cycle) : 0;
 }
 
 }  // namespace rxnic

@@ -4,8 +4,8 @@
 //
 //   R1  The steady window is the time in which nine tenths of the payload came. It goes from when a twentieth was there
 //       until a twentieth was missing. Its rate is known when kLeast packets or more have brought the payload.
-//   R2  At most kMost points are kept: when there are more, every other one goes, and points are further apart from
-//       then on.
+//   R2  Packets are noted in any order: each counts at its own time.
+//   R3  Fewer than kMost points are kept. When there are as many, neighbours with little payload become one.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class PayloadHistory {
  public:
   static constexpr std::size_t kLeast = 64, kMost = 1024;
 
-  // `bytes` in all have come by now, more than before.
-  void reaches(Cycle now, std::uint64_t bytes);
+  // A packet with so much payload had come by then, with its last byte.
+  void add(Cycle at, std::uint64_t bytes);
   // Both together: of two NICs.
   void add(const PayloadHistory& other);
   // 0: not known. (R1)
@@ -29,14 +29,19 @@ class PayloadHistory {
 
  private:
   struct Point {
-    std::uint64_t cycle = 0, bytes = 0;
+    std::uint64_t cycle = 0, bytes = 0;  // what came since the point before, until then
+    bool operator<(const Point& other) const { return cycle < other.cycle; }
   };
-  double cycle_of(double bytes) const;
+  struct Reached {
+    double cycle = 0, bytes = 0;
+  };
+  Reached reach(double bytes) const;
+  void join_neighbours();
 
-  std::vector<Point> points_;
-  Point last_;
-  std::uint64_t retired_ = 0;
-  std::uint64_t apart_ = 0;  // bytes between two points
+  std::vector<Point> points_;  // by cycle
+  std::uint64_t bytes_ = 0;    // of all
+  std::uint64_t packets_ = 0;
+  std::uint64_t most_joined_ = 0;  // bytes of a point of several packets
 };
 
 }  // namespace rxnic

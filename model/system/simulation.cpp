@@ -81,13 +81,10 @@ void Simulation::collect(RunResult& r) {
   r.cycles = engine.now().count + 1;
   r.time_ps = r.cycles * engine.clock_period_ps();
   r.packets = nic.shared.ledger.counters();
+  r.messages = r.packets.messages;
   r.cqes = host.counters().cqes;
   r.error_cqes = host.counters().error_cqes;
   r.answers_sent = sink.frames();
-  const char* const events[] = {"completion",       "cq_error",         "qp_fatal",
-                                "qp_access_error",  "qp_request_error", "qp_last_wqe_reached",
-                                "srq_limit_reached"};
-  for (std::size_t i = 0; i < std::size(events); ++i) r.events.emplace_back(events[i], host.counters().events[i]);
   collect_blocks(nic, r);
   r.state_hash = state_hash();
   explain_tag_searches(r);

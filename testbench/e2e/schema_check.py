@@ -9,7 +9,7 @@ import tomllib
 import e2e
 
 COUNTERS = e2e.ROOT / "model" / "types" / "counters.toml"
-ALSO_IN_TRANSPORT = {"rnr_naks", "cnps"}  # counted by blocks, and shown next to what they are compared with
+ALSO_IN_TRANSPORT = {"messages", "rnr_naks", "cnps"}  # counted elsewhere, shown next to what they are compared with
 
 
 def validator(bench):
@@ -33,6 +33,7 @@ def counted(bench, report, what):
         if path[:2] == ["blocks", "requester"] and "requester" not in report["blocks"] or path == ["fabric"]:
             continue
         bench.expect_equal(sorted(at(report, path)), sorted(keys), f"{what}: {place}")
+    bench.expect_equal(report["transport"]["messages"], report["messages"], f"{what}: messages that were carried out")
     unknown = [stem for stem in report["blocks"] if f"blocks.{stem}.counters" not in places]
     bench.expect_equal(unknown, [], f"{what}: blocks without a section")
     return places

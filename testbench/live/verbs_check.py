@@ -360,7 +360,11 @@ def events(bench):
 
 def asynchronous(bench):
     """Asynchronous events of every kind that the device has; moderated completion events."""
-    watched(bench, "Asynchronous", at_least=50, cqe_generator__qp_events=6, srq_wqe_fetcher__limit_events=2)
+    for report in watched(bench, "Asynchronous", at_least=50, cqe_generator__qp_events=6,
+                          srq_wqe_fetcher__limit_events=2):
+        for kind in ("cq_error", "qp_access_error", "qp_request_error", "qp_last_wqe_reached", "srq_limit_reached",
+                     "qp_sq_drained", "qp_communication_established"):
+            bench.expect(report["events"][kind] > 0, f"no {kind} in the report: {report['events']}")
 
 
 def latency(bench):

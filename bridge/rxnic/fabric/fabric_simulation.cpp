@@ -38,6 +38,7 @@ void add(NicResult& sum, const NicResult& one) {
   sum.packets.accepted += one.packets.accepted;
   sum.packets.not_rdma += one.packets.not_rdma;
   for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
+  sum.messages += one.messages;
   sum.cqes += one.cqes;
   sum.error_cqes += one.error_cqes;
   add(sum.transport, one.transport);

@@ -234,7 +234,8 @@ void shape(V& v, NicResult& r, double seconds, RunResult* whole) {
     o.derived("packets_per_s", seconds > 0 ? static_cast<double>(r.packets.accepted) / seconds : 0.0, "in model time");
     o.derived("payload_gbps", seconds > 0 ? static_cast<double>(r.bytes) * 8e-9 / seconds : 0.0, "of the whole run");
     o.optional("steady_payload_gbps", r.steady_gbps, r.steady_gbps > 0,
-               "from when a twentieth of the payload had come until a twentieth was missing; absent: too few packets");
+               "from when a twentieth of the payload had come from the line until a twentieth was missing; absent: too "
+               "few packets");
   });
   v("latency_ns", r.latency_ns,
     "receives: from the arrival of a message's first packet until its CQE is visible in host memory, ns");
@@ -260,7 +261,7 @@ void shape(V& v, NicResult& r, double seconds, RunResult* whole) {
       "latency_ns, ns");
   });
   v("transport", r.transport, "PSN gaps, duplicates, NAKs: rxnic counters");
-  v("events", r.events, "asynchronous and completion events");
+  v("events", r.events, "that the device wrote into its event queue, by kind");
   of_captures([&] {
     v.map(
         "blocks", r.blocks, &BlockResult::stem,

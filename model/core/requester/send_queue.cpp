@@ -41,7 +41,7 @@ void SendQueue::set_limits(const SendQueueLimits& limits) {
 
 void SendQueue::restart(Psn psn) {
   first_ = size_ = cursor_ = cursor_number_ = extra_ = data_ = since_ack_request_ = 0;
-  waiting_ = went_back_ = false;
+  waiting_ = went_back_ = resumes_ = false;
   retries_left_ = limits_.retry_count;
   rnr_left_ = limits_.rnr_retry;
   set_psn(psn);
@@ -96,6 +96,7 @@ RequestPacket SendQueue::packet() const {
   p.offset = cursor_number_ * most_bytes(r);
   p.first = cursor_number_ == 0;
   p.repeated = p.psn - sent_end_ < 0;
+  p.repeats_request = p.repeated && (p.first || resumes_);
   if (has(r.opcode, kReturnsData)) {
     p.bytes = r.bytes - p.offset;  // (R7)
     p.last = true;
@@ -113,6 +114,7 @@ bool SendQueue::sent() {
   const RequestPacket p = packet();
   const Psn end = p.last ? r.first_psn + r.psn_count : p.psn + 1;
   if (end - sent_end_ > 0) sent_end_ = end;
+  resumes_ = false;
   since_ack_request_ = p.ack_request ? 0 : since_ack_request_ + 1;
   if (!p.last) {
     ++cursor_number_;
@@ -161,7 +163,7 @@ void SendQueue::go_back() {
   extra_ = 0;
   cursor_number_ = static_cast<std::uint32_t>(unacked_ - at(0).first_psn);  // (R7)
   since_ack_request_ = 0;
-  went_back_ = true;
+  went_back_ = resumes_ = true;
 }
 
 SendVerdict SendQueue::try_again(WcStatus& status) {

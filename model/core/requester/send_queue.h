@@ -51,6 +51,7 @@ struct RequestPacket {
   bool first = false, last = false;
   bool ack_request = false;
   bool repeated = false;
+  bool repeats_request = false;  // the first one of its request that is repeated since the queue went back
 };
 
 struct SendQueueLimits {
@@ -130,6 +131,7 @@ class SendQueue {
   Psn placed_;    // after the newest response whose data has left for memory
   bool waiting_ = false;
   bool went_back_ = false;  // to unacked_
+  bool resumes_ = false;    // no packet was sent since the queue went back
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_left_ = 0;
 };

@@ -276,7 +276,6 @@ void Responder::take(CheckedPacket& p) {
   if (p.ends_message) {
     qp.message = MessageKind::kNone;
     qp.msn = (qp.msn + 1) & k24Bits;  // (R7)
-    ++counters_.messages;
   }
   p.answer_msn = qp.msn;
 }
@@ -340,7 +339,9 @@ void Responder::apply(const Refusal& refusal, ResponderContext& qp, const Respon
   qp.write_rkey = before.write_rkey;
   qp.write_left = before.write_left;
   qp.nak_sent = true;
-  if (qp.own_error) qp.state = qp.state_before_error;
+  if (!qp.own_error) return;
+  --counters_.invalid_requests;
+  qp.state = qp.state_before_error;
   qp.own_error = false;
 }
 

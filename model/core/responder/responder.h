@@ -30,7 +30,7 @@
 //       message. A WRITE, whose address is not known, is acknowledged and counted, not written.
 //   R12 A packet may be refused because no WQE was available. The QP's state from before the packet is restored, in a
 //       new epoch, and the QP is silent until the packet's PSN comes. An error state that a packet behind it caused
-//       here is taken back. Other refusals move the QP to the error state for good.
+//       here is taken back, and that packet is not counted. Other refusals move the QP to the error state for good.
 //   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
 //       rd_atomic_over_limit is recycle, a READ is carried out again instead. A repeated READ or atomic that was never
 //       saved is dropped. A QP that resynchronises, whose capture need not hold the first request, carries out READs,

@@ -169,6 +169,7 @@ TEST(DmaEngineHost, AnEventIsTwoWritesAndComesWithTheSecond) {  // R11
     EXPECT_EQ(fixture.completion_raised.cycle(0), Cycle{10 + bytes + 50});
     EXPECT_EQ(fixture.completion_raised.value(0).number, 5u);
     EXPECT_EQ(fixture.dut.counters().events, 1u);
+    EXPECT_EQ(fixture.dut.counters().events_of[static_cast<std::size_t>(EventType::kCompletion)], 1u);
     EXPECT_EQ(fixture.dut.counters().tlps_up, 2u);
     EXPECT_EQ(fixture.dut.counters().link_bytes_up, bytes);
     EXPECT_EQ(fixture.dut.counters().write_bytes, event + interrupt);

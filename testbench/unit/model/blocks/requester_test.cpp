@@ -401,6 +401,7 @@ TEST(Requester, ARequestThatIsSentAgainIsNotReportedAgain) {  // (R3)
   EXPECT_EQ(fixture.psns(), (Psns{100, 100}));
   EXPECT_EQ(fixture.notices.size(), 1u);
   EXPECT_EQ(fixture.dut.counters().repeated, 1u);
+  EXPECT_EQ(fixture.dut.counters().requests_repeated, 1u);
 }
 
 TEST(Requester, UnreliableRequestsCompleteWhenTheirLastPacketHasLeft) {  // (R3) (R7)

@@ -324,7 +324,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
   // ---- Results.
   std::vector<Answer> answers;
   std::vector<Completion> cqes;
-  std::uint64_t events(EventType t) { return sim().host.counters().events[static_cast<std::size_t>(t)]; }
+  std::uint64_t events(EventType t) { return sim().nic.dma_engine.counters().events_of[static_cast<std::size_t>(t)]; }
   const LedgerCounters& ledger() { return sim().nic.shared.ledger.counters(); }
   std::uint64_t dropped(DropReason r) { return ledger().dropped[static_cast<std::size_t>(r)]; }
   ByteVector memory(std::uint64_t va, std::size_t bytes) {

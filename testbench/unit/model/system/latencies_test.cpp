@@ -99,6 +99,41 @@ TEST(Latencies, NoStageEndsAfterTheDataIsVisible) {  // R4
   for (const StageResult& s : r.stages) EXPECT_LE(s.max, std::max(r.latency_ns.max, r.write_ns.max)) << s.name;
 }
 
+double steady_gbps(const Latencies& latencies) {
+  NicResult r;
+  latencies.collect(r);
+  return r.steady_gbps;
+}
+
+// What waited in a buffer drains faster than the line, here by ten packets a cycle.
+TEST(Latencies, PayloadHasTheTimeOfItsArrival) {  // R6
+  constexpr std::uint64_t kPeriodPs = 1000, kApart = 10;
+  constexpr std::uint32_t kBytes = 125;
+  Latencies latencies(kPeriodPs);
+  Packet buffer;
+  AckRequest p;
+  p.outcome = Outcome::kExecute;
+  p.payload_bytes = kBytes;
+  for (std::uint64_t n = 0; n < 1000; ++n) {
+    buffer.stamp(Station::kWire, Cycle{100 + n * kApart});
+    latencies.on_retire(p, buffer, Cycle{20'000 + n / 10});
+  }
+  EXPECT_NEAR(steady_gbps(latencies), kBytes * 8.0 / kApart, 1);
+}
+
+TEST(Latencies, PayloadComesAndGoesNoFasterThanTheLine) {  // R6
+  constexpr double kLineGbps = 100;
+  for (const TrafficMix& mix : {kSends, kWrites, kReads}) {
+    TrafficConfig config;
+    config.rc_qps = 8;
+    config.mix = mix;
+    config.min_bytes = config.max_bytes = 4000;
+    const TrafficRun run(config, 1000);
+    EXPECT_GT(steady_gbps(run.latencies), 10);
+    EXPECT_LE(steady_gbps(run.latencies), kLineGbps);
+  }
+}
+
 // A receive in error has no time on the way either, nor has one whose end never came.
 TEST(Latencies, OnlyAReceiveWithItsEndHasATimeOnTheWay) {  // R1, R7
   Latencies latencies(1000);

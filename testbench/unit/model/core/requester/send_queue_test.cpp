@@ -268,6 +268,27 @@ TEST_F(SendQueueTest, ASequenceNakGoesBackToItsPsn) {  // (R5)
   EXPECT_EQ(send_all(), (Psns{102, 103}));
 }
 
+TEST_F(SendQueueTest, ARequestIsRepeatedOnceEachTimeThatItGoesBack) {  // (R5) (R7)
+  const auto repeats = [&] {
+    std::vector<bool> all;
+    while (q.has_packet()) all.push_back(send().repeats_request);
+    return all;
+  };
+  begin(S::kSend, 3 * kMtu);
+  EXPECT_EQ(repeats(), (std::vector<bool>{false, false, false})) << "nothing is sent again";
+  post();
+  EXPECT_EQ(nak(101), SendVerdict::kBack);
+  EXPECT_EQ(repeats(), (std::vector<bool>{true, false, true})) << "from its middle on, and the one behind";
+  EXPECT_EQ(nak(103), SendVerdict::kBack);
+  EXPECT_EQ(repeats(), (std::vector<bool>{true}));
+  ack(103);
+  begin(S::kRead, 3 * kMtu);
+  EXPECT_EQ(repeats(), (std::vector<bool>{false}));
+  answer(AnswerKind::kReadResponse, 104);
+  EXPECT_EQ(answer(AnswerKind::kGap, 105), SendVerdict::kBack);
+  EXPECT_EQ(repeats(), (std::vector<bool>{true})) << "the rest of a READ";
+}
+
 TEST_F(SendQueueTest, OnceForEachPsn) {  // (R5)
   for (int i = 0; i < 4; ++i) post();
   EXPECT_EQ(nak(101), SendVerdict::kBack);

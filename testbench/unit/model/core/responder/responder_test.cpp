@@ -169,7 +169,6 @@ TEST_F(ResponderRc, MsnCountsMessagesNotPackets) {  // (R7)
   EXPECT_EQ(check({.operation = O::kSendLast, .psn = 101, .payload = 1}).answer_msn, 1u);
   EXPECT_EQ(check({.operation = O::kFetchAdd, .psn = 102}).answer_msn, 2u);
   EXPECT_EQ(check({.operation = O::kReadRequest, .psn = 103, .length = 4000}).answer_msn, 3u);
-  EXPECT_EQ(responder.counters().messages, 3u);
 }
 
 TEST_F(ResponderRc, MsnAndPsnWrapAt24Bits) {  // (R7)
@@ -503,6 +502,18 @@ TEST_F(ResponderRc, AnRnrNakOfAWriteLastWithImmediateKeepsTheWrite) {
   EXPECT_EQ(again.message_bytes, kTestMtu + 10u);
   EXPECT_EQ(again.message_start, 50u);
   EXPECT_EQ(qp.msn, 1u);
+}
+
+TEST_F(ResponderRc, ARefusalThatIsTakenBackIsNotCounted) {  // (R12)
+  CheckedPacket& p = check({.operation = O::kSendOnly, .psn = 100});
+  expect_refused(check({.operation = O::kSendLast, .psn = 101, .payload = 1}));
+  EXPECT_EQ(responder.counters().invalid_requests, 1u);
+  fail_rnr(p);
+  EXPECT_NE(qp.state, QpState::kError);
+  EXPECT_EQ(responder.counters().invalid_requests, 0u);
+  check({.operation = O::kSendOnly, .psn = 100});
+  expect_refused(check({.operation = O::kSendLast, .psn = 101, .payload = 1}));
+  EXPECT_EQ(responder.counters().invalid_requests, 1u);
 }
 
 TEST_F(ResponderRc, AReadThatWasTakenBackLeavesTheOlderOneSaved) {
