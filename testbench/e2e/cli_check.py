@@ -230,37 +230,46 @@ def old_results(bench):
     """A run that fails, whatever for, leaves no results of an earlier one. A run that is refused because it would write
     over its trace leaves all, and so does --help. What is not of rxnic stays."""
     out = bench.folder / "out"
-    names = ("report.json", "responses.pcap", "nic0.grh_scatter.vcd", "nic0.grh_scatter.gtkw", "notes.txt")
     own = bench.folder / "first"
-    bench.replay(e2e.SAMPLE, out=own)
-    report = (own / "report.json").read_text(encoding="utf-8")
+    bench.replay(e2e.SAMPLE, "--waves", "--cqes", "first/cqes.csv", out=own)
+    written = {name: (own / name).read_bytes() for name in ("report.json", "responses.pcap", "waves.vcd", "waves.gtkw",
+                                                            "cqes.csv")}
+    written |= {"responses.infiniband.pcap": b"old", "nic0.grh_scatter.vcd": written["waves.vcd"],
+                "nic0.grh_scatter.gtkw": written["waves.gtkw"], "notes.txt": b"old"}
+    names, others = set(written), {"cqes.csv", "notes.txt"}  # others: what no run writes of which it is not the option
+    report = written["report.json"].decode()
     (bench.folder / "bad.pcap").write_bytes(b"no capture")
 
-    def left(status, *arguments, report=report):
+    def left(status, *arguments, files=None):
         out.mkdir(exist_ok=True)
-        for name in names:
-            (out / name).write_text(report if name == "report.json" else "old\n", encoding="utf-8")
+        for name, content in (written | (files or {})).items():
+            (out / name).write_bytes(content)
         done = bench.rxnic(*arguments)
         bench.expect_equal(done.returncode, status, f"{arguments}: {done.stderr}")
         return {name for name in names if (out / name).exists()}
 
-    replay, waves = ("replay", e2e.SAMPLE, "--out", out), set(names[2:])
+    replay = ("replay", e2e.SAMPLE, "--out", out)
     for status, *arguments in ((2, *replay, "--bogus"), (2, *replay, "--seed", "-1"), (2, *replay, "--set", "nic.x=1"),
                                (2, "replay", e2e.SAMPLE, f"--out={out}", "--pace", "fast"),
                                (2, *replay, "--receiver", "192.0.2.1"), (3, "replay", "bad.pcap", "--out", out),
-                               (3, "replay", "absent.pcap", "--out", out)):
-        bench.expect_equal(left(status, *arguments), waves, f"{arguments}: left")
+                               (3, "replay", "absent.pcap", "--out", out), (2, "replay", "--out", out)):
+        bench.expect_equal(left(status, *arguments), others, f"{arguments}: left")
+        table = ("--cqes", out / "cqes.csv")
+        bench.expect_equal(left(status, *arguments, *table), {"notes.txt"}, f"{arguments}, {table}: left")
     for lockstep in (("--lockstep", "nothing"), ("--lockstep", "grh_scatter", "--bogus")):
-        bench.expect_equal(left(2, *replay, *lockstep), {"notes.txt"}, f"{lockstep}: left")
+        bench.expect_equal(left(2, *replay, *lockstep), others, f"{lockstep}: left")
     run = ("run", "--out", out)
     for status, *arguments in ((2, *run, "--nics", "0", "--", "true"), (2, *run),
                                (2, *run, "--set", "a.b=1", "--", "true"),
-                               (127, *run, "--quiet", "--", "./absent")):
-        bench.expect_equal(left(status, *arguments), set(names) - {"report.json"}, f"{arguments}: left")
-    bench.expect_equal(left(0, *replay, "--help"), set(names), "--help: left")
+                               (127, *run, "--quiet", "--", "./absent"),
+                               (2, "serve", "--out", out)):
+        bench.expect_equal(left(status, *arguments), others, f"{arguments}: left")
+    bench.expect_equal(left(0, *run, "--quiet", "--", "true"), {"report.json", *others}, "run: left")
+    bench.expect_equal(left(0, *replay, "--help"), names, "--help: left")
     bench.expect("responses.pcap" in left(2, "replay", out / "responses.pcap", "--out", out), "the trace is removed")
-    others = left(2, *replay, "--bogus", report='{"schema": "of others"}')
-    bench.expect_equal(others, {"report.json", *waves}, "with a report of others")
+    foreign = {name: b"of others" for name in names if not name.startswith("responses")}
+    kept = left(2, *replay, "--bogus", "--cqes", out / "cqes.csv", files=foreign)
+    bench.expect_equal(kept, set(foreign), "files of others of these names")
     # Neither does a run that is ended.
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         (out / "report.json").write_text(report, encoding="utf-8")
@@ -280,6 +289,33 @@ def old_results(bench):
     bench.rxnic("replay", "record", "--out", "record")
     bench.rxnic("replay", "record", "--quiet")
     bench.expect_equal(sorted(path.name for path in (bench.folder / "record").iterdir()), kept, "a record")
+    # A record stays until a run begins that has another one, or none: it would be compared with the other's report.
+    parts = {"host.jsonl", "wire.pcap"}
+    for status, stays, *arguments in ((0, False, "run", "--", "true"), (127, False, "run", "--", "./absent"),
+                                      (2, True, "run", "--nics", "0", "--", "true"), (0, False, "replay", e2e.SAMPLE),
+                                      (3, True, "replay", "absent.pcap"), (0, False, "replay", "record"),
+                                      (0, False, "replay", "record", "--set", "nic.link_gbps=50")):
+        bench.rxnic("run", "--quiet", "--record", "--out", "other", "--", "true")
+        command, *rest = arguments
+        done = bench.rxnic(command, "--quiet", "--out", "other", *rest)
+        bench.expect_equal(done.returncode, status, f"{arguments}: {done.stderr}")
+        found = parts & {path.name for path in (bench.folder / "other").iterdir()}
+        bench.expect_equal(found, parts if stays else set(), f"{arguments}: parts of a record")
+    # Its wire may be replayed beside it. The report of that is not compared with the record.
+    wire = bench.folder / "record" / "wire.pcap"
+    own_wire = wire.read_bytes()
+    wire.write_bytes(e2e.SAMPLE.read_bytes())
+    done = bench.rxnic("replay", wire, "--quiet", "--out", "record")
+    bench.expect_equal(done.returncode, 0, f"the wire of a record: {done.stderr}")
+    wire.write_bytes(own_wire)
+    done = bench.rxnic("replay", "record", "--out", "again")
+    bench.expect(done.returncode == 0 and "equal to the recorded run" in done.stdout, f"a record: {done.stderr}")
+    # Waveforms beside a record stay while it is replayed, and others do not where its replay would write some.
+    for folder, stays in (("rxnic-run", False), ("record", True)):
+        (bench.folder / folder).mkdir(exist_ok=True)
+        (bench.folder / folder / "waves.vcd").write_bytes(written["waves.vcd"])
+        bench.rxnic("replay", "record", "--waves", "--bogus", *(["--out", "record"] if stays else []))
+        bench.expect_equal((bench.folder / folder / "waves.vcd").exists(), stays, f"waves.vcd in {folder}")
 
 
 def records(bench):

@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bridge/rxnic/capture/replay.h"
+#include "bridge/rxnic/command/waves_options.h"
 #include "bridge/rxnic/record/recorded_run.h"
+#include "bridge/rxnic/report/cqe_log.h"
 
 namespace rxnic {
 
@@ -25,39 +29,47 @@ std::string chosen(const CLI::App& command, const char* option) {
   return found->results().empty() ? found->get_default_str() : found->results().back();
 }
 
-bool is_report(const fs::path& file) {
-  constexpr std::string_view kBegin = "{\n  \"schema\": \"rxnic.report/";
-  std::ifstream in(file, std::ios::binary);
-  std::string begin(kBegin.size(), '\0');
-  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return begin == kBegin;
-}
+// How files begin that rxnic writes. A user's own file of such a name is let be.
+constexpr std::string_view kReport = "{\n  \"schema\": \"rxnic.report/";
+constexpr std::string_view kWaves = "$version rxnic $end\n";
+constexpr std::string_view kSaveFile = "[*] Save file of GTKWave, written by rxnic\n";
 
-void remove_result(const fs::path& file, const std::string& trace) {
+void remove_result(const fs::path& file, std::string_view begin, const std::string& trace) {
   std::error_code ignored, failed;
   if (!fs::is_regular_file(fs::symlink_status(file, ignored))) return;
   if (!trace.empty() && fs::equivalent(file, trace, ignored)) return;
+  std::ifstream in(file, std::ios::binary);
+  std::string found(begin.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (found != begin) return;
   fs::remove(file, failed);
   if (failed) throw std::runtime_error(fmt::format("{}: of an earlier run: {}", file.string(), failed.message()));
 }
 
-// nicN.BLOCK.vcd, nicN.BLOCK.gtkw
-bool is_mismatch_wave(const fs::path& name) {
+// waves.vcd, waves.gtkw, and of a mismatch nicN.BLOCK.vcd, nicN.BLOCK.gtkw
+bool is_waves(const fs::path& name) {
+  if (name.extension() != ".vcd" && name.extension() != ".gtkw") return false;
+  if (name.stem() == fs::path(WavesOption::kFile).stem()) return true;
   const fs::path nic = name.stem().stem();
   const std::string number = nic.string().substr(std::min<std::size_t>(nic.string().size(), 3));
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return (name.extension() == ".vcd" || name.extension() == ".gtkw") && nic.string().starts_with("nic") &&
-         !nic.has_extension() && !number.empty() && std::all_of(number.begin(), number.end(), digit) &&
-         name.stem().extension().string().size() > 1;
+  return nic.string().starts_with("nic") && !nic.has_extension() && !number.empty() &&
+         std::all_of(number.begin(), number.end(), digit) && name.stem().extension().string().size() > 1;
 }
 
-void remove_mismatch_waves(const fs::path& folder, const std::string& trace) {
+void remove_waves(const fs::path& folder, const std::string& trace) {
   std::error_code ignored;
   std::vector<fs::path> found;
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) {
-    if (is_mismatch_wave(at->path().filename())) found.push_back(at->path());
+    if (is_waves(at->path().filename())) found.push_back(at->path());
   }
-  for (const fs::path& file : found) remove_result(file, trace);
+  for (const fs::path& file : found) remove_result(file, file.extension() == ".vcd" ? kWaves : kSaveFile, trace);
+}
+
+bool writes_waves(const CLI::App& command) {
+  constexpr const char* kOptions[] = {"--waves", "--waves-from", "--waves-to", "--waves-around", "--lockstep"};
+  return std::any_of(std::begin(kOptions), std::end(kOptions),
+                     [&](const char* option) { return command.get_option(option)->count() != 0; });
 }
 
 void remove_of(const CLI::App& command) {
@@ -65,19 +77,22 @@ void remove_of(const CLI::App& command) {
   if (out == nullptr) return;
   const fs::path folder(chosen(command, "--out"));
   const std::string trace = chosen(command, "trace");
+  const std::string cqes = chosen(command, "--cqes");
+  if (!cqes.empty()) remove_result(cqes, CqeLog::kHeader, trace);
   const bool of_record = !trace.empty() && is_recorded_run(trace);
   std::error_code ignored;
-  if (of_record && (out->count() == 0 || fs::equivalent(trace, folder, ignored))) return;
-  if (is_report(folder / "report.json")) remove_result(folder / "report.json", trace);
-  if (const CLI::Option* lockstep = command.get_option_no_throw("--lockstep"); lockstep && lockstep->count() != 0) {
-    remove_mismatch_waves(folder, trace);
+  if (of_record && fs::equivalent(trace, folder, ignored)) return;
+  if (!of_record || out->count() != 0) {
+    remove_result(folder / "report.json", kReport, trace);
+    const std::string responses = folder / "responses.pcap";
+    remove_result(responses, "", trace);
+    for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
+      remove_result(other_responses(responses, link), "", trace);
+    }
+  } else if (!writes_waves(command)) {
+    return;
   }
-  if (trace.empty() || of_record) return;
-  const std::string responses = folder / "responses.pcap";
-  remove_result(responses, trace);
-  for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
-    remove_result(other_responses(responses, link), trace);
-  }
+  remove_waves(folder, trace);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
 #include "bridge/rxnic/record/recorded_run.h"
+#include "bridge/rxnic/record/recorder.h"
 #include "bridge/rxnic/record/what_if.h"
 #include "model/system/units.h"
 
@@ -204,6 +205,14 @@ bool ReplayCommand::prepare_out() const {
   return writes;
 }
 
+// A record of an earlier run that stands there is not of this report. It stays when its wire is what was replayed.
+void ReplayCommand::write_report(const RunResult& result) const {
+  const std::filesystem::path folder(out_);
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(options_.trace, wire_file(out_), ignored)) remove_record(out_);
+  write_file(folder / "report.json", report_json(result));
+}
+
 int ReplayCommand::replay_capture() {
   make_folder("--out", out_);
   const std::filesystem::path folder(out_);
@@ -216,7 +225,7 @@ int ReplayCommand::replay_capture() {
   }
   const RunResult result = replay(options_);
   for (const std::string& text : result.warnings) print_message("warning: " + text);
-  write_file(folder / "report.json", report_json(result));
+  write_report(result);
   if (quiet_) return end_of(result);
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += rtl_text(result);
@@ -247,7 +256,7 @@ int ReplayCommand::replay_what_if() {
     print_message(fmt::format("{}: no what-if: {}", options_.trace, run.difference));
     return kOther;
   }
-  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (writes) write_report(run.result);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += rtl_text(run.result);
@@ -260,7 +269,7 @@ int ReplayCommand::replay_folder() {
   const bool writes = prepare_out();
   const RecordedRun run =
       replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.say});
-  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (writes) write_report(run.result);
   if (!run.difference.empty()) {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;

@@ -22,6 +22,7 @@ class ReplayCommand {
   int replay_what_if();
   void refuse_options_of_captures() const;
   bool prepare_out() const;
+  void write_report(const RunResult& result) const;
 
   CLI::App* app_ = nullptr;
   CommonOptions common_;

@@ -26,7 +26,9 @@ void LiveCommand::describe(CLI::App& app) {
       ->capture_default_str();
   describe_seed(app, live_.seed);
   step_order_.describe(app);
-  app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
+  app.add_flag("--record", live_.record,
+               "Record the run: rxnic replay repeats it without the programs. Without\n"
+               "it an earlier record in the folder of --out is removed");
   waves_.describe(app);
   rtl_.describe(app);
   app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");

@@ -18,7 +18,10 @@ namespace rxnic {
 namespace {
 
 std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& params, RunLog& log) {
-  if (!o.record) return nullptr;
+  if (!o.record) {
+    remove_record(o.out);
+    return nullptr;
+  }
   return std::make_unique<Recorder>(
       o.out,
       HostLogHeader{o.nics, o.addresses.of(0).text(), o.seed, o.command, o.config, o.overrides, params_toml(params)},

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rxnic/record/recorder.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "bridge/rxnic/record/message_fields.h"
@@ -62,6 +67,23 @@ void Recorder::close(Cycle last, std::uint64_t cqes) {
     log_.end(last.count, wire_.frames(), cqes);
     log_.close();
   });
+}
+
+void remove_record(const std::string& folder) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kBegin = R"({"event":"header","format":"rxnic.host_log")";
+  const fs::path log = fs::path(folder) / kHostLogFile;
+  std::error_code ignored, failed;
+  if (!fs::is_regular_file(fs::symlink_status(log, ignored))) return;
+  std::ifstream in(log, std::ios::binary);
+  std::string begin(kBegin.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin != kBegin) return;
+  for (const fs::path& file : {fs::path(folder) / kWireFile, log}) {  // the log last: without it nothing is a record
+    if (!fs::is_regular_file(fs::symlink_status(file, ignored))) continue;
+    fs::remove(file, failed);
+    if (failed) throw std::runtime_error(fmt::format("{}: of an earlier run: {}", file.string(), failed.message()));
+  }
 }
 
 }  // namespace rxnic

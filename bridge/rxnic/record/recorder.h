@@ -49,4 +49,9 @@ class Recorder final : public ProgramObserver, public FabricObserver {
   bool failed_ = false;
 };
 
+// Removes the record that an earlier run has left in `folder`, which would count as that of a later one. A host.jsonl
+// that is no record stays, and a wire.pcap without one. Throws std::runtime_error that names a file that cannot be
+// removed.
+void remove_record(const std::string& folder);
+
 }  // namespace rxnic

@@ -48,7 +48,7 @@ const char* wc_status_name(WcStatus s) {
 
 CqeLog::CqeLog(const std::string& path, std::uint32_t clock_period_ps)
     : path_(path), period_ps_(clock_period_ps), file_(open_to_write(path, Links::kOfOwner)) {
-  write("built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n");
+  write(std::string(kHeader));
 }
 
 void CqeLog::on_cqe(Cqn cq, const Cqe& c, Cycle polled) {

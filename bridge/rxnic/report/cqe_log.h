@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "model/system/host_model.h"
 
@@ -14,6 +15,9 @@ const char* wc_status_name(WcStatus s);  // as ibv_wc_status_str's enumerators: 
 
 class CqeLog final : public CqeObserver {
  public:
+  static constexpr std::string_view kHeader =
+      "built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n";
+
   // All of this throws std::runtime_error when the file cannot be written.
   CqeLog(const std::string& path, std::uint32_t clock_period_ps);
   void on_cqe(Cqn cq, const Cqe& cqe, Cycle polled) override;
