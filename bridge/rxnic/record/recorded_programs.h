@@ -3,12 +3,15 @@
 //
 //   R1  An event is given in the cycle in which it was recorded. The run ends in the cycle in which the recorded one
 //       ended.
-//   R2  Every access to the programs' memory has to be the next one of the log. The cycle, client, address and length
-//       are the same, for a write the bytes, too. The first access that differs ends the run: what would follow it
-//       cannot be compared.
+//   R2  Every access to the programs' memory has to be one of the log. The cycle, client, address and length are the
+//       same, for a write the bytes, too. Accesses of one cycle come in any order: NICs and their blocks are stepped in
+//       any (engine.h R1). The first access that differs ends the run: what would follow it cannot be compared.
 //   R3  A damaged log ends the run, too; rethrow() then throws its TraceError.
+//   R4  The digest of all writes is that of the log's lines, in their order: each is compared with a write of the run.
+//   R5  Memory is bounded: lines of a cycle that come before their accesses are as long as one line may be, together.
 #pragma once
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -89,12 +92,14 @@ class LogMemory final : public ProgramMemory {
   std::uint64_t digest() const { return digest_; }  // of all writes, as in the log's last line
 
  private:
-  // Whether the log's next access is this one; it is in next_ then.
+  // Whether the log has this access in this cycle; it is in next_ then.
   bool expect(HostLogEntry::Kind kind, ClientId client, std::uint64_t address, std::uint64_t bytes);
+  void read_next();
 
   HostLogReader reader_;
   ReplayState& state_;
   HostLogEntry next_;
+  std::deque<HostLogEntry> early_;  // lines that were read before their accesses came, in order
   std::uint64_t reads_ = 0, writes_ = 0, digest_ = 0;
   std::map<ClientId, bool> gone_;  // by the last read of theirs that failed
 };

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "testbench/unit/bridge/rxnic/record/recording.h"
 #include "testbench/unit/temporary_folder.h"
@@ -57,6 +59,33 @@ class RepeatedRun : public testing::Test {
     }
   }
 
+  std::vector<std::string> lines_of_log() const {
+    std::vector<std::string> lines;
+    std::istringstream log(read(kHostLogFile));
+    for (std::string line; std::getline(log, line);) lines.push_back(line);
+    return lines;
+  }
+  void write_log(const std::vector<std::string>& lines) const {
+    std::string log;
+    for (const std::string& line : lines) log += line + '\n';
+    write(kHostLogFile, log);
+  }
+  // Two reads of two clients, one behind the other.
+  std::vector<HostLogEntry> reads_of_one_cycle() const {
+    HostLogReader reader(folder_ + "/" + kHostLogFile);
+    std::vector<HostLogEntry> pair(2);
+    for (reader.next(pair[1], kHostLogMemory); pair[1].kind != HostLogEntry::Kind::kEnd;) {
+      pair[0] = pair[1];
+      reader.next(pair[1], kHostLogMemory);
+      const auto is_read = [](const HostLogEntry& e) { return e.kind == HostLogEntry::Kind::kRead; };
+      if (is_read(pair[0]) && is_read(pair[1]) && pair[0].cycle == pair[1].cycle && pair[0].client != pair[1].client) {
+        return pair;
+      }
+    }
+    ADD_FAILURE() << "no two clients' memory was read in one cycle";
+    return pair;
+  }
+
   TemporaryFolder temporary_;
   std::string folder_ = temporary_.file(".");
 };
@@ -75,6 +104,51 @@ TEST_F(RepeatedRun, IsEqualInEveryMode) {
     EXPECT_EQ(run.result.one_way_ns.count, 1u);
     EXPECT_FALSE(run.report_compared);
   }
+}
+
+// (recorded_programs.h R2)
+TEST_F(RepeatedRun, IsEqualInEveryStepOrder) {
+  record_side_by_side(folder_);
+  reads_of_one_cycle();  // there are some
+  using Kind = StepOrder::Kind;
+  for (const StepOrder order : {StepOrder{}, {Kind::kReverse, 0}, {Kind::kRandom, 1}, {Kind::kRandom, 2}}) {
+    const RecordedRun run = replay_recorded_run(folder_, {.order = order});
+    EXPECT_EQ(run.difference, "") << static_cast<int>(order.kind) << " " << order.seed;
+    EXPECT_EQ(run.result.cqes, 4u);
+  }
+}
+
+TEST_F(RepeatedRun, ARecordHoldsTheAccessesOfACycleInAnyOrder) {
+  record_side_by_side(folder_);
+  const std::vector<HostLogEntry> reads = reads_of_one_cycle();
+  std::vector<std::string> lines = lines_of_log();
+  std::swap(lines.at(reads[0].line - 1), lines.at(reads[1].line - 1));
+  write_log(lines);
+  EXPECT_EQ(outcome(), "");
+  // One that is missing is named, although those behind it are there.
+  lines[reads[0].line - 1] = lines[reads[1].line - 1];
+  write_log(lines);
+  EXPECT_THAT(outcome(), HasSubstr("recorded (line "));
+}
+
+// (recorded_programs.h R5) What stands behind too many lines of a cycle is not looked at.
+TEST_F(RepeatedRun, LinesThatComeBeforeTheirAccessesAreBounded) {
+  record_side_by_side(folder_);
+  const HostLogEntry first = reads_of_one_cycle().front();
+  std::vector<std::string> lines = lines_of_log();
+  const auto at = lines.begin() + static_cast<std::ptrdiff_t>(first.line - 1);
+  const std::string cycle = std::to_string(first.cycle);
+  const std::string large = R"({"event":"read","cycle":)" + cycle +
+                            R"(,"client":1,"address":"0x1","ok":true,"data":")" +
+                            std::string(std::size_t{4} << 20, 'A') + "\"}";
+  std::vector<std::string> inserted(2, large);
+  inserted.emplace_back(R"({"event":"read","cycle":"none"})");
+  lines.insert(at, inserted.begin(), inserted.end());
+  write_log(lines);
+  EXPECT_THAT(outcome(), HasSubstr(R"("cycle": "none")"));
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(first.line - 1), 6, large);
+  write_log(lines);
+  EXPECT_THAT(outcome(), HasSubstr("recorded (line " + std::to_string(first.line) + ")"));
 }
 
 TEST_F(RepeatedRun, WavesShowThePacketsOfAllNicsAndChangeNothing) {

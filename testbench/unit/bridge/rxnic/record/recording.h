@@ -43,4 +43,29 @@ inline void record_pair(const std::string& folder) {
   end_recording(lab, recorder);
 }
 
+// Two programs on two NICs that send at the same time: both NICs read memory in the same cycles.
+inline void record_side_by_side(const std::string& folder) {
+  Recorder recorder(folder,
+                    {2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())});
+  Lab lab(2, EngineMode::kFast, &recorder);
+  lab.fabric->set_observer(&recorder);
+  ConnectedPair rc(lab, QpType::kRc, 0, 1);
+  rc.a.post_receive(rc.left.qp, rc.left.sge(3000));
+  rc.b.post_receive(rc.right.qp, rc.right.sge(3000));
+  rc.a.ring_receive(rc.left.qp);
+  rc.b.ring_receive(rc.right.qp);
+  lab.run(5'000);
+  rc.a.post_send(rc.left.qp, {.sge = rc.left.sge(2000)});
+  rc.b.post_send(rc.right.qp, {.sge = rc.right.sge(2000)});
+  rc.a.ring_send(rc.left.qp);
+  rc.b.ring_send(rc.right.qp);
+  for (int n = 0; n < 2; ++n) {
+    rc.a.wait_for(rc.left.cq);
+    rc.b.wait_for(rc.right.cq);
+  }
+  rc.a.close();
+  rc.b.close();
+  end_recording(lab, recorder);
+}
+
 }  // namespace rxnic
