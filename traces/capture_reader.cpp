@@ -166,8 +166,9 @@ void CaptureReader::fill(CapturedFrame& out) {
   filled_.resize(out.wire_bytes);
   Headers h;
   if (parse(filled_, out.link, h) != ParseStatus::kOk || h.payload_offset > kept) return;
-  if (kept >= h.icrc_offset + kIcrcBytes) {  // only an FCS or a VCRC is missing
-    if (fill_ != nullptr) out.wire_bytes = static_cast<std::uint32_t>(kept);
+  if (kept >= h.icrc_offset + kIcrcBytes) {  // only an FCS, a VCRC or link padding is missing
+    out.wire_bytes = static_cast<std::uint32_t>(kept);
+    out.truncated = false;
     return;
   }
   ++cut_payloads_;

@@ -19,8 +19,9 @@
 //       call.
 //   R5  A packet that the capture holds with all its headers, but without all of its payload or ICRC, is counted. On
 //       request it is filled: with zeros up to its length on the wire, and with the ICRC (and VCRC) of the result. This
-//       length must be that of the packet's headers or more. A frame that lacks an FCS or VCRC alone then counts as
-//       whole. Other frames that the capture cut stay as they are. A UDP checksum of a filled packet becomes 0 (none).
+//       length must be that of the packet's headers or more. Other frames that the capture cut stay as they are. A UDP
+//       checksum of a filled packet becomes 0 (none). A frame that lacks an FCS, a VCRC or link padding alone is whole,
+//       whether filling was requested or not.
 //   R6  A mirror may cut packets and write what is left as their length. A frame that ends before the length in its IP
 //       and UDP headers (GRH, LRH), which agree, was cut, and is handled so (R5). How many there were is counted.
 //   R7  A frame that is not RDMA as it stands may carry one that is RDMA in tunnels (tunnels.h), at most kMostTunnels

@@ -216,7 +216,7 @@ class CutFrame : public testing::Test {
     CapturedFrame f;
     EXPECT_TRUE(reader.next(f));
     EXPECT_EQ(f.captured().size(), kept);
-    EXPECT_EQ(f.truncated, kept < (wire != 0 ? wire : whole.size()));
+    EXPECT_EQ(f.truncated, kept < whole.size());
     EXPECT_GE(f.wire_bytes, f.bytes.size());
     at_length = f.wire_bytes == f.bytes.size();
     counted = reader.cut_payloads();
@@ -264,7 +264,7 @@ TEST_F(CutFrame, ThatLacksOnlyItsFcsKeepsItsIcrc) {
   whole[kPayloadAt] ^= 1;  // its ICRC is wrong now
   for (const bool fill : {false, true}) {
     EXPECT_EQ(read(whole.size(), fill, static_cast<std::uint32_t>(whole.size()) + 4), whole);
-    EXPECT_EQ(at_length, fill);
+    EXPECT_TRUE(at_length) << "nothing of the packet is missing";
   }
   EXPECT_EQ(counted, 0u);
 }
