@@ -25,6 +25,7 @@ void CaptureCensus::unreadable(DropReason reason, const Headers& h, std::uint64_
   ++u.packets;
   if (u.first.size() < Unreadable::kNamed) u.first.push_back(number);
   u.over_udp |= h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6;
+  u.shows_bth |= h.bth_offset != 0;
   u.over_infiniband |= h.link == LinkLayer::kInfiniband;
   if (reason == DropReason::kUnknownOpcode || reason == DropReason::kVendorOpcode) ++u.opcodes[h.opcode];
 }
@@ -34,13 +35,46 @@ void CaptureCensus::tunnel(const Tunnel& t) {
 }
 
 void CaptureCensus::other(const CapturedFrame& frame, IcrcCheck check) {
-  if (frame.link != LinkLayer::kEthernet || pause(frame)) return;
+  if (frame.link != LinkLayer::kEthernet) return;
+  protocol(frame);
+  if (pause(frame)) return;
+  const std::optional<UdpFragment> fragment = find_udp_fragment(frame.bytes);
+  if (fragment && datagrams_.size() < kMostDatagrams) {
+    datagrams_.emplace(fragment->source, fragment->destination, fragment->identification);
+  }
   const std::optional<OtherUdpPort> found = looks_like_roce(frame.bytes, check);
   if (!found) return;
   CountedUdpPort& port = entry_of(ports_, CountedUdpPort{.port = found->port},
                                   [&found](const CountedUdpPort& c) { return c.port == found->port; });
   ++port.packets;
   port.icrc_right += found->icrc_right;
+}
+
+bool CaptureCensus::is_of_another_port(Bytes frame) {
+  const std::optional<UdpFragment> f = find_udp_fragment(frame);
+  if (!f) return false;
+  const Datagram datagram{f->source, f->destination, f->identification};
+  if (f->first) datagrams_.erase(datagram);  // a new one with that number, for RoCEv2
+  return datagrams_.contains(datagram);
+}
+
+void CaptureCensus::protocol(const CapturedFrame& frame) {
+  const Bytes bytes = frame.bytes;
+  CountedProtocol fresh;
+  std::size_t at = kEtherTypeAt;
+  const auto type_at = [&] { return bytes.size() >= at + 2 ? load_be16(bytes.data() + at) : std::uint16_t{0}; };
+  while (type_at() == kEtherTypeVlan || type_at() == kEtherTypeServiceVlan) at += kVlanTagBytes;
+  fresh.ether_type = type_at();
+  const std::size_t ip = at + 2;
+  const bool v4 = fresh.ether_type == kEtherTypeIpv4, v6 = fresh.ether_type == kEtherTypeIpv6;
+  const std::size_t protocol_at = ip + (v4 ? 9 : 6);
+  if ((v4 || v6) && bytes.size() > protocol_at) fresh.ip = bytes[protocol_at];
+  CountedProtocol& counted = entry_of(protocols_, fresh, [&fresh](const CountedProtocol& c) {
+    return c.ether_type == fresh.ether_type && c.ip == fresh.ip;
+  });
+  ++counted.packets;
+  const std::size_t header = v4 && bytes.size() > ip ? (bytes[ip] & 15u) * std::size_t{4} : std::size_t{kIpv6Bytes};
+  counted.without_port += fresh.ip == kProtocolUdp && frame.truncated && bytes.size() < ip + header + 4;
 }
 
 bool CaptureCensus::pause(const CapturedFrame& frame) {  // (R3)

@@ -178,9 +178,8 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
   if (std::binary_search(restarts.begin(), restarts.end(), number)) f.restart(h.psn, number);
   f.count_request(h, number);
   if (f.repetitions != repetitions) sent_again(index, h.psn);
-  const bool gsi = h.destination_qp == kGsiQpn;
   EndpointCounts& to = endpoints[f.destination];
-  if (!gsi) {
+  if (!is_management(h.destination_qp)) {
     ++to.requests_received;
     to.request_bytes += h.payload_bytes;
   }

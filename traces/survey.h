@@ -3,11 +3,11 @@
 //
 //   R1  Only frames that a NIC can read, and whose checksums the caller's check accepts, are looked at; of their
 //       payload only what the capture holds. What else there is: census() (capture_census.h).
-//   R2  The busier receiver is the unicast address that gets the most request packets; those to QP1 (connection
-//       management) are left out. With equal counts it is the address with more payload bytes in them, then the address
-//       seen first as a destination. When nobody gets any, the one that gets most packets. RDMA that cannot be read
-//       counts as far as it shows its addresses and BTH, with the packet's length. It is a request unless its opcode is
-//       that of a response.
+//   R2  The busier receiver is the unicast address that gets the most request packets. Those to QP0 and QP1
+//       (management) are left out. With equal counts it is the address with more payload bytes in them, then the
+//       address seen first as a destination. When nobody gets any, the one that gets most packets. RDMA that cannot be
+//       read counts as far as it shows its addresses and BTH, with the packet's length. It is a request unless its
+//       opcode is that of a response.
 //   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h). The ways: as the
 //       caller chooses; by CM; by a UDP source port that both sides use for one QP alone. Next: by answers, which carry
 //       the PSNs of the requests. The last way: the only two QPs that are left. Others are reported as unpaired, and
@@ -53,7 +53,7 @@ struct EndpointCounts {
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
   std::uint64_t marked_received = 0;    // of them marked Congestion Experienced (ECN)
-  std::uint64_t requests_received = 0;  // without those to QP1
+  std::uint64_t requests_received = 0;  // without those to QP0 and QP1
   std::uint64_t request_bytes = 0;      // payload of them
   std::uint64_t cnps_sent = 0, cnps_received = 0;
 };

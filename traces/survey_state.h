@@ -95,6 +95,7 @@ struct SurveyState {
 
   std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
 
+  static bool is_management(Qpn qpn) { return raw(qpn) == 0 || qpn == kGsiQpn; }
   std::uint32_t endpoint(const Address& a);  // kNone beyond the limit
   std::uint32_t flow(std::uint32_t source, std::uint32_t destination, Qpn qpn);
   // Address indices fit into 20 bits (the limit sees to it), so keys are exact.

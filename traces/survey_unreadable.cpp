@@ -36,7 +36,8 @@ void CaptureSurvey::add(const CapturedFrame& frame) {
   if (frame.tunnel) s.census.tunnel(*frame.tunnel);
   Headers h;
   const ParseStatus status = parse(frame.bytes, frame.link, h);
-  if (status == ParseStatus::kNotRdma) {
+  const bool is_fragment = status == ParseStatus::kFragment;
+  if (status == ParseStatus::kNotRdma || (is_fragment && s.census.is_of_another_port(frame.bytes))) {
     ++s.counts.frames;
     ++s.counts.not_rdma;
     return s.census.other(frame, s.limits.icrc_matches);
@@ -68,7 +69,7 @@ void SurveyState::unreadable(const CapturedFrame& frame, const Headers& parsed, 
   ++to.packets_received;
   first_as_destination[destination] = std::min(first_as_destination[destination], frame.number);
   if (reason == DropReason::kIcrc) damaged(source, destination, h, frame.number);
-  if (is_response(h.opcode) || h.destination_qp == kGsiQpn) return;
+  if (is_response(h.opcode) || is_management(h.destination_qp)) return;
   ++to.requests_received;
   const std::size_t headers = h.bth_offset + kBthBytes + kIcrcBytes;
   to.request_bytes += std::max<std::size_t>(frame.wire_bytes, headers) - headers;

@@ -216,6 +216,24 @@ std::optional<Carried> open_tunnel(Bytes frame, std::size_t wire_bytes) {
   }
 }
 
+std::optional<UdpFragment> find_udp_fragment(Bytes frame) {
+  std::size_t at = 0;
+  const std::uint16_t type = ether_type(frame, at);
+  if (type == kEtherTypeIpv4 && has_bytes(frame, at, kIpv4Bytes)) {
+    const std::uint8_t* p = frame.data() + at;
+    const unsigned fragment = load_be16(p + 6) & (kFragmentOffset | kMoreFragments);
+    if (p[0] >> 4 != 4 || p[9] != kProtocolUdp || fragment == 0) return {};
+    return UdpFragment{ipv4_of(p + 12), ipv4_of(p + 16), load_be16(p + 4), (fragment & kFragmentOffset) == 0};
+  }
+  constexpr std::uint8_t kFragmentHeader = 44;
+  constexpr std::size_t kFragmentBytes = 8;
+  const std::optional<Ip> ip = type == kEtherTypeIpv6 ? ipv6_at(frame, at) : std::nullopt;
+  if (!ip || ip->protocol != kFragmentHeader || !has_bytes(frame, ip->payload, kFragmentBytes)) return {};
+  const std::uint8_t* p = frame.data() + ip->payload;
+  if (p[0] != kProtocolUdp) return {};
+  return UdpFragment{ip->source, ip->destination, load_be32(p + 4), load_be16(p + 2) >> 3 == 0};
+}
+
 std::optional<UdpAt> find_udp(Bytes frame) {
   const std::optional<Ip> ip = ip_of(frame);
   if (!ip || ip->protocol != kProtocolUdp || !has_bytes(frame, ip->payload, kUdpBytes)) return {};

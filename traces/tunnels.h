@@ -51,6 +51,14 @@ struct Carried {
 // `wire_bytes`: length of the Ethernet frame on the wire.
 std::optional<Carried> open_tunnel(Bytes frame, std::size_t wire_bytes);
 
+// A fragment of a UDP datagram: all fragments of one have the same key.
+struct UdpFragment {
+  Address source, destination;
+  std::uint32_t identification = 0;
+  bool first = false;
+};
+std::optional<UdpFragment> find_udp_fragment(Bytes frame);
+
 // Where the UDP header of an Ethernet frame is, behind an IPv4 or IPv6 header that is whole and no fragment's.
 struct UdpAt {
   std::size_t network = 0, udp = 0, end = 0;  // end: by the IP header

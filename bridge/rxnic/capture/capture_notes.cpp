@@ -12,11 +12,13 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kMostReceivers = 16;
+constexpr std::size_t kMostWords = 200;
 constexpr std::uint64_t kFewInAll = 10;  // fewer than one in so many packets: no warning
 
 std::string counted(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-const char* protocol(const Unreadable& u) {
+const char* protocol(const Unreadable& u, DropReason reason) {
+  if (reason == DropReason::kFragment && !u.shows_bth) return "UDP packet";  // their port is in other fragments
   return u.over_udp ? "RoCEv2 packet" : u.over_infiniband ? "InfiniBand packet" : "RoCEv1 packet";
 }
 
@@ -54,12 +56,52 @@ void note_unreadable(const CaptureSurvey& survey, RunResult& r) {
     const auto reason = static_cast<DropReason>(i);
     const Unreadable& u = survey.census().unreadable(reason);
     if (u.packets == 0) continue;
-    const std::string words =
-        fmt::format("{}, {}{} ({})", counted(u.packets, protocol(u)), unreadable_words(reason), opcodes(u), numbers(u));
+    const std::string words = fmt::format("{}, {}{} ({})", counted(u.packets, protocol(u, reason)),
+                                          unreadable_words(reason), opcodes(u), numbers(u));
     r.unreadable.push_back({std::string(name_of(reason)), u.packets, u.first, words});
     if (reason != DropReason::kTruncatedInCapture && u.packets * kFewInAll < rdma) continue;
     r.warnings.push_back(fmt::format("{}; those to the receiver are dropped{}", words, hint(reason)));
   }
+}
+
+std::string protocol_name(const CountedProtocol& p) {
+  constexpr std::uint8_t kIcmp = 1, kTcp = 6, kEsp = 50, kAuthentication = 51;
+  switch (p.ether_type) {
+    case 0:
+      return "too short for an EtherType";
+    case kEtherTypeIpv4:
+    case kEtherTypeIpv6:
+      if (p.without_port != 0) return fmt::format("UDP ({} cut before its port)", p.without_port);
+      if (p.ip == kProtocolUdp) return "UDP";
+      if (p.ip == kTcp) return "TCP";
+      if (p.ip == kIcmp) return "ICMP";
+      if (p.ip == kEsp) return "IPsec ESP";
+      if (p.ip == kAuthentication) return "IPsec AH";
+      return fmt::format("IP protocol {}", p.ip);
+    case 0x0806:
+      return "ARP";
+    case 0x8808:
+      return "pause";
+    case 0x88cc:
+      return "LLDP";
+    case 0x88e5:
+      return "MACsec";
+    default:
+      return fmt::format("EtherType {:#06x}", p.ether_type);
+  }
+}
+
+// A capture without RDMA: what there is instead.
+void note_nothing(const CaptureSurvey& survey, RunResult& r) {
+  if (survey.counts().rdma + survey.counts().damaged != 0) return;
+  std::vector<CountedProtocol> all = survey.census().protocols();
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.packets > b.packets; });
+  std::string text;
+  for (const CountedProtocol& p : all) {
+    text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", p.packets, protocol_name(p));
+    if (text.size() > kMostWords) break;
+  }
+  r.warnings.push_back(fmt::format("nothing is replayed, the capture has no RDMA that can be seen{}", text));
 }
 
 void note_tunnels(const CaptureCensus& census, RunResult& r) {
@@ -113,6 +155,7 @@ void note_capture(const ReplayOptions& o, const CaptureReader& reader, const Cap
     r.assumptions.push_back(fmt::format("the ICRCs of {} are wrong and taken as right (--icrc ignore)",
                                         counted(reader.icrcs_made_right(), "packet")));
   }
+  note_nothing(survey, r);
   note_tunnels(survey.census(), r);
   note_ports(survey.census(), r);
   note_unreadable(survey, r);

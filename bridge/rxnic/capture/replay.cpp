@@ -206,13 +206,19 @@ Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& surve
     throw std::invalid_argument(fmt::format("--receiver: found {}; expected an address of the trace: {}",
                                             options.receiver, known.empty() ? "none has RDMA packets" : known));
   }
-  choice = "the busier side";
-  if (const auto busier = survey.busier_receiver()) return *busier;
+  if (const auto busier = survey.busier_receiver()) {
+    const bool requests = std::ranges::any_of(survey.endpoints(), [](const EndpointCounts& e) {
+      return e.requests_received != 0 && !e.address.is_multicast();
+    });
+    choice = requests ? "the busier side" : "no side gets requests: the one that gets most packets";
+    return *busier;
+  }
   if (!survey.endpoints().empty()) {
     choice = "no side gets requests: the first address of the trace";
     return survey.endpoints().front().address;
   }
-  choice = "no RDMA packet in the trace";
+  choice = survey.counts().damaged == 0 ? "no RDMA packet in the trace"
+                                        : "no RDMA packet shows addresses that can be relied on";
   return {};
 }
 

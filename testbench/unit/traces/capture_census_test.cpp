@@ -112,6 +112,44 @@ TEST(CaptureCensus, AnIpv6ExtensionHeaderIsOneReasonAndAFragmentAnother) {
   }
 }
 
+// Two fragments of a datagram to that port.
+std::array<Blob, 2> fragments(std::uint16_t port, std::uint16_t identification) {
+  std::array<Blob, 2> both{ethernet(0x0800, ipv4_packet(17, udp_datagram(port, Blob(56, 0)))),
+                           ethernet(0x0800, ipv4_packet(17, Blob(64, 0)))};
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    store_be16(&both[i][18], identification);
+    store_be16(&both[i][20], i == 0 ? 0x2000 : 64 / 8);
+  }
+  return both;
+}
+
+TEST(CaptureCensus, ALaterFragmentOfADatagramToAnotherPortIsNoRdma) {  // R5
+  Feed f;
+  for (const Blob& frame : fragments(2049, 7)) f.add(frame);
+  EXPECT_EQ(f.survey.counts().not_rdma, 2u);
+  EXPECT_EQ(f.unreadable(DropReason::kFragment).packets, 0u);
+  f.add(fragments(2049, 8)[1]);  // the first one of this datagram is not there
+  EXPECT_EQ(f.unreadable(DropReason::kFragment).packets, 1u);
+  EXPECT_FALSE(f.unreadable(DropReason::kFragment).shows_bth);
+  for (const Blob& frame : fragments(kRoceV2Port, 7)) f.add(frame);  // the number is used again
+  EXPECT_EQ(f.unreadable(DropReason::kFragment).packets, 3u);
+  EXPECT_TRUE(f.unreadable(DropReason::kFragment).shows_bth);
+}
+
+TEST(CaptureCensus, WhatIsNoRdmaIsCountedByItsProtocol) {  // R6
+  Feed f;
+  for (int i = 0; i < 2; ++i) f.add(ethernet(0x88e5, Blob(60, 0)));
+  f.add(ethernet(0x8100, joined({0, 5, 8, 0}, ipv4_packet(6, Blob(60, 0)))));
+  f.add(Blob(13, 0));
+  const auto& all = f.survey.census().protocols();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].ether_type, 0x88e5);
+  EXPECT_EQ(all[0].packets, 2u);
+  EXPECT_EQ(all[1].ether_type, 0x0800);
+  EXPECT_EQ(all[1].ip, 6u);
+  EXPECT_EQ(all[2].ether_type, 0u);
+}
+
 TEST(CaptureCensus, OnlyTheFirstNumbersAreKept) {
   Feed f;
   for (int i = 0; i < 20; ++i) f.add(damaged(send_frame(1)));

@@ -92,8 +92,11 @@ TEST(Survey, BusierReceiverLeavesConnectionManagementAndMulticastOut) {
   Headers multicast = to_gsi;
   multicast.destination = Address::ipv4(0xe0000001);
   multicast.destination_qp = Qpn{0xffffff};
-  for (int i = 0; i < 5; ++i) f.add(to_gsi);
-  for (int i = 0; i < 5; ++i) f.add(multicast);
+  Headers to_smi = to_gsi;  // subnet management
+  to_smi.destination_qp = Qpn{0};
+  for (const Headers& h : {to_gsi, to_smi, multicast}) {
+    for (int i = 0; i < 5; ++i) f.add(h);
+  }
   EXPECT_EQ(f.survey.busier_receiver(), kPeer) << "nobody gets anything else";
   f.request(0x21, 0);
   EXPECT_EQ(f.survey.busier_receiver(), kReceiver);
