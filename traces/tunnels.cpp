@@ -11,7 +11,10 @@ constexpr std::size_t kBothMacs = 12;
 constexpr std::uint16_t kEtherTypeMpls = 0x8847, kEtherTypeMplsMulticast = 0x8848, kEtherTypeBridged = 0x6558,
                         kEtherTypeErspan = 0x88be, kEtherTypeErspan3 = 0x22eb;
 constexpr std::uint8_t kIpv4InIp = 4, kIpv6InIp = 41, kGre = 47, kMplsInIp = 137;
-constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472, kGenevePort = 6081, kGtpUPort = 2152;
+constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472, kVxlanGpePort = 4790, kGenevePort = 6081,
+                        kGtpUPort = 2152;
+constexpr std::uint16_t kEtherTypePppoe = 0x8864, kEtherTypeOldVlan = 0x9100, kEtherTypeOlderVlan = 0x9200,
+                        kEtherTypeETag = 0x893f, kEtherTypeVnTag = 0x8926;
 constexpr std::size_t kMplsLabels = 16;  // more are no label stack
 
 // An IP header, and what follows it.
@@ -119,6 +122,19 @@ Found in_vxlan(Bytes frame, const Ip& ip, std::size_t at) {
   return carried(ip, TunnelKind::kVxlan, at + kHeader);
 }
 
+Found in_vxlan_gpe(Bytes frame, const Ip& ip, std::size_t at) {  // draft-ietf-nvo3-vxlan-gpe
+  constexpr std::size_t kHeader = 8;
+  constexpr std::uint8_t kVniValid = 0x08, kHasNext = 0x04;
+  if (!has_bytes(frame, at, kHeader) || (frame[at] & kVniValid) == 0) return {};
+  enum : std::uint8_t { kNextIpv4 = 1, kNextIpv6 = 2, kNextEthernet = 3, kNextMpls = 5 };
+  const std::uint8_t next = (frame[at] & kHasNext) != 0 ? frame[at + 3] : std::uint8_t{kNextEthernet};
+  const std::uint16_t type = next == kNextIpv4   ? kEtherTypeIpv4
+                             : next == kNextIpv6 ? kEtherTypeIpv6
+                             : next == kNextMpls ? kEtherTypeMpls
+                                                 : std::uint16_t{0};
+  return type != 0 || next == kNextEthernet ? carried(ip, TunnelKind::kVxlan, at + kHeader, type) : Found();
+}
+
 Found in_geneve(Bytes frame, const Ip& ip, std::size_t at) {
   constexpr std::size_t kHeader = 8;
   if (!has_bytes(frame, at, kHeader) || frame[at] >> 6 != 0) return {};
@@ -155,6 +171,8 @@ Found in_udp(Bytes frame, const Ip& ip) {
     case kVxlanPort:
     case kOldVxlanPort:
       return in_vxlan(frame, ip, inner);
+    case kVxlanGpePort:
+      return in_vxlan_gpe(frame, ip, inner);
     case kGenevePort:
       return in_geneve(frame, ip, inner);
     case kGtpUPort:
@@ -185,11 +203,51 @@ Found in_mpls(Bytes frame, std::size_t at, std::size_t end) {
   return found;
 }
 
+// Version 1, type 1, code 0: data of a session.
+Found in_pppoe(Bytes frame, std::size_t at) {
+  constexpr std::size_t kHeader = 6, kProtocol = 2;
+  constexpr std::uint16_t kData = 0x1100, kPppIpv4 = 0x0021, kPppIpv6 = 0x0057;
+  if (!has_bytes(frame, at, kHeader + kProtocol) || load_be16(frame.data() + at) != kData) return {};
+  const std::uint16_t protocol = load_be16(frame.data() + at + kHeader);
+  if (protocol != kPppIpv4 && protocol != kPppIpv6) return {};
+  const std::size_t begin = at + kHeader + kProtocol, end = at + kHeader + load_be16(frame.data() + at + 4);
+  if (begin > end) return {};
+  return Carried{{TunnelKind::kPppoe, {}, {}}, begin, end, protocol == kPppIpv4 ? kEtherTypeIpv4 : kEtherTypeIpv6};
+}
+
+// Bytes of the tag with that EtherType; 0: it is none.
+std::size_t tag_bytes(std::uint16_t type) {
+  switch (type) {
+    case kEtherTypeVlan:
+    case kEtherTypeServiceVlan:
+    case kEtherTypeOldVlan:
+    case kEtherTypeOlderVlan:
+      return kVlanTagBytes;
+    case kEtherTypeVnTag:
+      return 6;
+    case kEtherTypeETag:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+Found in_tags(Bytes frame, std::size_t wire_bytes) {
+  std::size_t at = kBothMacs;
+  while (has_bytes(frame, at, 2)) {
+    const std::uint16_t type = load_be16(frame.data() + at);
+    const std::size_t bytes = tag_bytes(type);
+    if (bytes == 0) return Carried{{TunnelKind::kTags, {}, {}}, at + 2, wire_bytes, type};
+    at += bytes;
+  }
+  return {};
+}
+
 }  // namespace
 
 const char* tunnel_name(TunnelKind k) {
-  constexpr std::array kNames{"VXLAN",    "Geneve",    "GTP-U",      "GRE",      "NVGRE",
-                              "ERSPAN I", "ERSPAN II", "ERSPAN III", "IP in IP", "MPLS"};
+  constexpr std::array kNames{"VXLAN",     "Geneve",     "GTP-U",    "GRE",  "NVGRE", "ERSPAN I",
+                              "ERSPAN II", "ERSPAN III", "IP in IP", "MPLS", "PPPoE", "tags"};
   static_assert(kNames.size() == static_cast<std::size_t>(TunnelKind::kCount));
   return kNames[static_cast<std::size_t>(k)];
 }
@@ -198,6 +256,8 @@ std::optional<Carried> open_tunnel(Bytes frame, std::size_t wire_bytes) {
   std::size_t at = 0;
   const std::uint16_t type = ether_type(frame, at);
   if (type == kEtherTypeMpls || type == kEtherTypeMplsMulticast) return in_mpls(frame, at, wire_bytes);
+  if (type == kEtherTypePppoe) return in_pppoe(frame, at);
+  if (tag_bytes(type) != 0) return in_tags(frame, wire_bytes);
   const std::optional<Ip> ip = ip_of(frame);
   if (!ip) return {};
   switch (ip->protocol) {

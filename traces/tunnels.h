@@ -3,10 +3,12 @@
 // mirror sent. A NIC decodes none of them.
 //
 //   R1  VXLAN (RFC 7348; UDP 4789, and 8472 as older Linux has it), Geneve (RFC 8926; UDP 6081), GTP-U (3GPP TS 29.281;
-//       UDP 2152). GRE (RFC 2784, 2890) with an Ethernet frame, an IP packet or MPLS in it. NVGRE (RFC 7637: GRE with a
-//       key and an Ethernet frame). ERSPAN I, II and III (draft-foschiano-erspan: GRE 0x88be without and with a
-//       sequence number, GRE 0x22eb). IP in IP (IPv4 or IPv6 in either, MPLS, RFC 2003, 2473, 4023), MPLS (RFC 3032,
-//       4385) with an IP packet or an Ethernet frame.
+//       UDP 2152). VXLAN-GPE (UDP 4790) with an Ethernet frame, an IP packet or MPLS in it. GRE (RFC 2784, 2890) with
+//       the same in it. NVGRE (RFC 7637: GRE with a key and an Ethernet frame). ERSPAN I, II and III
+//       (draft-foschiano-erspan: GRE 0x88be without and with a sequence number, GRE 0x22eb). IP in IP (IPv4 or IPv6 in
+//       either, MPLS, RFC 2003, 2473, 4023). MPLS (RFC 3032, 4385) with an IP packet or an Ethernet frame. PPPoE
+//       sessions (RFC 2516) with an IP packet. Tags that no NIC expects: more than two of a VLAN, those of EtherTypes
+//       0x9100 and 0x9200, E-tags (IEEE 802.1BR) and VN-tags.
 //   R2  What is inside ends where the lengths outside say, which may be behind the last byte that was captured.
 //   R3  Nothing is read behind the frame.
 #pragma once
@@ -31,13 +33,15 @@ enum class TunnelKind : std::uint8_t {
   kErspan3,
   kIpInIp,
   kMpls,
+  kPppoe,
+  kTags,
   kCount,
 };
 const char* tunnel_name(TunnelKind k);
 
 struct Tunnel {
   TunnelKind kind = TunnelKind::kVxlan;
-  Address source, destination;  // of the outer IP header; of kMpls none
+  Address source, destination;  // of the outer IP header; none of kMpls, kPppoe and kTags
   bool operator==(const Tunnel&) const = default;
 };
 

@@ -35,6 +35,9 @@ std::vector<Row> rows(const Blob& inner) {
   erspan3_ip[10] = 2 << 2;
   const Blob vxlan{8, 0, 0, 0, 0, 0, 7, 0};
   const Blob geneve{1, 0, 0x65, 0x58, 0, 0, 7, 0, 9, 9, 9, 9}, geneve_ip{0, 0, 8, 0, 0, 0, 7, 0};
+  Blob pppoe{0x11, 0, 0, 1};
+  put(pppoe, ip.size() + 2, 2, true);
+  put(pppoe, 0x21, 2, true);
   const Blob label{0, 1, 0x01, 64}, label_more{0, 1, 0x00, 64}, control(4, 0);
   return {
       {"VXLAN", over_v4(17, udp_datagram(4789, joined(vxlan, inner))), TunnelKind::kVxlan, false},
@@ -67,6 +70,16 @@ std::vector<Row> rows(const Blob& inner) {
       {"MPLS, two labels", ethernet(0x8847, joined(joined(label_more, label), ip)), TunnelKind::kMpls, true},
       {"MPLS pseudowire without a control word", ethernet(0x8847, joined(label, inner)), TunnelKind::kMpls, false},
       {"MPLS pseudowire", ethernet(0x8847, joined(joined(label, control), inner)), TunnelKind::kMpls, false},
+      {"VXLAN-GPE of Ethernet", over_v4(17, udp_datagram(4790, joined({0x0c, 0, 0, 3, 0, 0, 7, 0}, inner))),
+       TunnelKind::kVxlan, false},
+      {"VXLAN-GPE of IP", over_v4(17, udp_datagram(4790, joined({0x0c, 0, 0, 1, 0, 0, 7, 0}, ip))), TunnelKind::kVxlan,
+       true},
+      {"PPPoE", ethernet(0x8864, joined(pppoe, ip)), TunnelKind::kPppoe, true},
+      {"three VLAN tags", ethernet(0x88a8, joined({0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3, 8, 0}, ip)), TunnelKind::kTags,
+       true},
+      {"a tag of EtherType 0x9100", ethernet(0x9100, joined({0, 1, 8, 0}, ip)), TunnelKind::kTags, true},
+      {"E-tag", ethernet(0x893f, joined({0, 0, 0, 1, 0, 0, 8, 0}, ip)), TunnelKind::kTags, true},
+      {"VN-tag", ethernet(0x8926, joined({0, 0, 0, 1, 8, 0}, ip)), TunnelKind::kTags, true},
   };
 }
 
@@ -92,7 +105,9 @@ TEST(Tunnels, TheReaderGivesTheFrameInside) {
     const Read r = read_one(row.frame);
     ASSERT_TRUE(r.tunnel);
     EXPECT_EQ(r.tunnel->kind, row.kind);
-    EXPECT_EQ(r.tunnel->source.kind == Address::Kind::kNone, row.kind == TunnelKind::kMpls);
+    const bool has_no_ends =
+        row.kind == TunnelKind::kMpls || row.kind == TunnelKind::kPppoe || row.kind == TunnelKind::kTags;
+    EXPECT_EQ(r.tunnel->source.kind == Address::Kind::kNone, has_no_ends);
     EXPECT_EQ(without_ethernet(r.frame), without_ethernet(inner));
     if (!row.bare) {
       EXPECT_EQ(r.frame, inner);
