@@ -51,6 +51,7 @@ void NicRtl::put(const Entry& entry, NicBlocks& of, const RtlChoice& choice) {
   auto& make = of.*entry.place;
   make = [this, entry, choice, make_model = make](const char* name, const BlockPlace& at) {
     RtlBlock::Options options{.always = request_.always};
+    options.patience += params_.host.page_fault_ps / params_.nic.clock_period_ps;  // data may wait for a page
     const Station station = station_of(choice.block);
     if (station != Station::kCount) {
       const PacketStamps stamps(at.memories.packets);
@@ -90,6 +91,18 @@ void NicRtl::add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice) {
     options.waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
     lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine, block, std::move(twin), options));
   }
+}
+
+void NicRtl::refuse_packets_inside(const LedgerCounters& packets, Cycle last) const {
+  if (rtl_.empty()) return;
+  const std::uint64_t out = packets.accepted + packets.not_rdma + packets.dropped_total();
+  if (packets.seen <= out) return;
+  std::string inside;
+  for (const auto& [name, rtl] : rtl_) inside += fmt::format("\n  {}: {}", name, rtl->passed());
+  throw LockstepError(
+      fmt::format("found {} of {} packets inside the NIC at the end of the run, in cycle {}; expected none: RTL in the "
+                  "model's place keeps them, or says quiescent_o with work left{}",
+                  packets.seen - out, packets.seen, last.count, inside));
 }
 
 RtlResult NicRtl::finish() {

@@ -44,6 +44,9 @@ class NicRtl {
   // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
   // not all of them: RtlResult::nothing.
   RtlResult finish();
+  // For the end of the replay of a capture, behind finish(). With RTL in the place of a block no packet is left inside
+  // the NIC, as without it. Throws LockstepError that names the blocks, and what passed their ports.
+  void refuse_packets_inside(const LedgerCounters& packets, Cycle last) const;
   // For blocks that RTL replaces: leaves out the counters that the ports do not show. Busy cycles that are an upper
   // bound are marked.
   void leave_unknown_out(RunResult& result) const;

@@ -56,6 +56,7 @@ RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
   }
   drive(now);
   look_at_activity();
+  look_for_stall(now);
   if (!failure().empty()) {  // (R4)
     engine_.stop();
     return {Activity::kStarved, kNever};
@@ -70,7 +71,9 @@ RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
   }
   clock();
   next_ = now + 1;
-  const bool rests = *twin_->quiescent != 0;
+  const bool gives_up = idle_from_ != kNever && now.count + 1 - idle_from_.count >= options_.patience;
+  const bool rests = *twin_->quiescent != 0 || gives_up;
+  if (rests) idle_from_ = kNever;
   const bool occupied = passes || !rested || !rests;
   const Activity is = knows_activity() ? activity_ : occupied ? Activity::kBusy : Activity::kStarved;  // (R2)
   Cycle next = rests ? kNever : now + 1;
@@ -86,6 +89,33 @@ void RtlBlock::look_at_activity() {
   activity_ = static_cast<Activity>(*twin_->activity);
   if (*twin_->activity < kActivities) return;
   wrong_ = fmt::format("activity_o: found {}; expected an Activity, {} at most", *twin_->activity, kActivities - 1);
+}
+
+// (R3, R4)
+void RtlBlock::look_for_stall(Cycle now) {
+  const Port* waits = nullptr;
+  for (const Port& p : ports_) {
+    const bool in = p.twin.kind == TwinPortKind::kIn;
+    if ((!in && p.twin.kind != TwinPortKind::kOut) || get_signal(p.twin.valid) == 0) continue;
+    if (!in || p.transfers() != 0) {
+      waits_from_ = idle_from_ = kNever;
+      return;
+    }
+    if (waits == nullptr) waits = &p;
+  }
+  if (waits == nullptr) {
+    waits_from_ = kNever;
+    if (idle_from_ == kNever) idle_from_ = now;
+    return;
+  }
+  idle_from_ = kNever;
+  if (waits_from_ == kNever) waits_from_ = now;
+  if (now.count + 1 - waits_from_.count >= options_.patience && wrong_.empty()) {
+    wrong_ = fmt::format(
+        "port {}: valid from cycle {} on, and not taken in {} cycles in which nothing else passed the block: it stands "
+        "still",
+        waits->twin.name, waits_from_.count, options_.patience);
+  }
 }
 
 void RtlBlock::drive(Cycle now) {
@@ -153,6 +183,20 @@ void RtlBlock::read(Port& p) {
   p.get_lane(0);
   p.answer_read();
   ++transactions_;
+}
+
+std::string RtlBlock::passed() const {
+  std::string text;
+  for (const Port& p : ports_) {
+    if (p.link == nullptr) continue;
+    if (!text.empty()) text += "; ";
+    if (p.twin.kind == TwinPortKind::kIn) {
+      text += fmt::format("{}: {} taken, {} left", p.twin.name, p.link->popped(), p.link->size());
+    } else {
+      text += fmt::format("{}: {} given", p.twin.name, p.link->transfers());
+    }
+  }
+  return text;
 }
 
 void RtlBlock::clock() {

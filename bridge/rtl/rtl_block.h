@@ -9,8 +9,12 @@
 //       busy cycles are an upper bound. The RTL is kBusy while something is left to do or passes a port, as far as the
 //       ports show that; otherwise it is kStarved.
 //   R3  While nothing is left to do and no input is valid the twin is not clocked, unless `always` is asked for. The
-//       twin then gets the cycles that it has missed before the next cycle in which there is something to do.
+//       twin then gets the cycles that it has missed before the next cycle in which there is something to do. Something
+//       is left to do until quiescent_o holds. RTL that is never quiescent lets the run end, too: it
+//       rests when no input and no output was valid for `patience` cycles.
 //   R4  RTL that cannot go on (Twin::failure()), or whose activity_o is no Activity, ends the simulation in that cycle.
+//       So does RTL that stands still: for `patience` cycles an input is valid and not taken. In these cycles nothing
+//       passes an input or an output, and no output is valid.
 //   R5  Fields that only observers read are no part of the RTL's ports. A value that leaves has the fields of the
 //       packet with the same `buffer` that was taken last. Without a buffer it has those of the oldest packet of the
 //       same role and QP.
@@ -37,13 +41,17 @@ class RtlBlock {
  public:
   // Called when a packet is taken, and when it leaves with its last value: observers stamp it.
   using Stamp = std::function<void(PacketHandle buffer, Cycle now, bool leaves)>;
+  static constexpr std::uint64_t kPatience = std::uint64_t{1} << 22;  // 10 ms: no NIC takes as long for a packet
   struct Options {
     Stamp stamp{};
-    bool always = false;  // (R3)
+    bool always = false;                 // (R3)
+    std::uint64_t patience = kPatience;  // cycles (R3, R4)
   };
   virtual ~RtlBlock();
   std::uint64_t clocked() const { return clocked_; }
   std::uint64_t transactions() const { return transactions_; }
+  // What passed its inputs and outputs, and what still waits at them, in words: "in: 3 taken, 1 left; out: 2 given".
+  std::string passed() const;
   std::string_view failure() const { return wrong_.empty() ? twin_->failure() : wrong_; }
   bool knows_activity() const { return twin_->activity != nullptr; }  // (R2)
 
@@ -71,6 +79,7 @@ class RtlBlock {
   void read(Port& port);
   void clock();
   void look_at_activity();
+  void look_for_stall(Cycle now);
 
   Engine& engine_;
   Block& face_;
@@ -82,6 +91,8 @@ class RtlBlock {
   std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
   Cycle next_{};                                        // the twin's
   Activity activity_ = Activity::kStarved;              // in this cycle, when it says (R2)
+  Cycle idle_from_ = kNever;                            // no input and no output is valid (R3)
+  Cycle waits_from_ = kNever;                           // an input that is not taken (R4)
   std::string wrong_;                                   // (R4)
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };

@@ -18,6 +18,7 @@
 #include "bridge/rtl/rtl_file.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/nic/nic_shared.h"
+#include "testbench/cosim/put_in_place.h"
 #include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
@@ -115,6 +116,92 @@ TEST_F(LockstepTest, AnActivityThatIsNoneEndsTheRun) {  // rtl_block.h, R4
   bench.sink(dut.refusals);
   bench.run();
   EXPECT_EQ(dynamic_cast<RtlBlock&>(dut).failure(), "activity_o: found 31; expected an Activity, 19 at most");
+}
+
+// What a block in the model's place with this patience says of itself, and how many values leave it.
+class InPlaceTest : public LockstepTest {
+ protected:
+  struct Result {
+    std::string failure, passed;
+    std::size_t values = 0;
+    Cycle end{};
+  };
+  static constexpr std::uint64_t kPatience = 50;
+  Result result_of(std::unique_ptr<Twin> twin, const Scene& scene = one_packet, Cycle ready_from = {}) {
+    Bench bench(EngineMode::kFast);
+    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+    put_in_place(bench, "grh_scatter", [&] { return std::move(twin); }, {.patience = kPatience});
+    auto& dut = bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", GrhScatterParams{}, shared.packets));
+    dut.lists.bind(shared.wqes);
+    auto& in = bench.source(dut.in);
+    auto& out = bench.sink(dut.out);
+    out.stall(Cycle{}, ready_from);
+    bench.sink(dut.refusals);
+    scene(in, shared.wqes);
+    bench.run();
+    const auto& rtl = dynamic_cast<const RtlBlock&>(dut);
+    return {std::string(rtl.failure()), rtl.passed(), out.size(), bench.engine().now()};
+  }
+};
+
+TEST_F(InPlaceTest, AnInputThatIsNotTakenForLongEndsTheRun) {  // rtl_block.h, R4: from both sides
+  const Result late = result_of(std::make_unique<DeafTwin>(twin(), "in", kPatience - 1));
+  EXPECT_EQ(late.failure, "");
+  EXPECT_EQ(late.values, 1u);
+  const Result never = result_of(std::make_unique<DeafTwin>(twin(), "in", kPatience));
+  EXPECT_EQ(never.failure,
+            "port in: valid from cycle 10 on, and not taken in 50 cycles in which nothing else passed the block: it "
+            "stands still");
+  EXPECT_EQ(never.values, 0u);
+  EXPECT_EQ(never.end, Cycle{10 + kPatience - 1});
+  EXPECT_EQ(never.passed, "in: 0 taken, 1 left; out: 0 given; refusals: 0 given");
+}
+
+TEST_F(InPlaceTest, WhatIsBehindTheBlockMayTakeItsTime) {  // rtl_block.h, R4
+  const auto many = [](Source<ScatterJob>& in, WqeStore&) {
+    for (std::uint64_t n = 0; n < 40; ++n) {
+      ScatterJob job;
+      job.qpn = Qpn{0x77};
+      in.push(Cycle{9 + n}, job);
+    }
+  };
+  const Result result = result_of(twin(), many, Cycle{10 * kPatience});
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.values, 40u);
+}
+
+TEST_F(InPlaceTest, RtlThatIsNeverQuiescentLetsTheRunEnd) {  // rtl_block.h, R3
+  const std::uint8_t never = 0;
+  const auto restless = [&] {
+    auto made = std::make_unique<DeafTwin>(twin(), "in", 0);
+    made->quiescent = &never;
+    return made;
+  };
+  const Result one = result_of(restless());
+  EXPECT_EQ(one.failure, "");
+  EXPECT_EQ(one.values, 1u);
+  EXPECT_EQ(one.end, Cycle{14 + kPatience + 1})
+      << "its packet leaves in cycle 14; its activity changes in the last one";
+  const auto later = [](Source<ScatterJob>& in, WqeStore& store) {
+    one_packet(in, store);
+    ScatterJob job;
+    job.qpn = Qpn{0x77};
+    in.push(Cycle{9 + 5 * kPatience}, job);
+  };
+  EXPECT_EQ(result_of(restless(), later).values, 2u);
+}
+
+TEST_F(InPlaceTest, RestDoesNotCountAsWaiting) {  // rtl_block.h, R4: between two packets it is not stepped
+  const auto two = [](Source<ScatterJob>& in, WqeStore&) {
+    for (const std::uint64_t cycle : {9u, 9u + 5 * static_cast<unsigned>(kPatience)}) {
+      ScatterJob job;
+      job.qpn = Qpn{0x77};
+      in.push(Cycle{cycle}, job);
+    }
+  };
+  const Result result = result_of(std::make_unique<DeafTwin>(twin(), "in", 3), two);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.values, 2u);
 }
 
 class MismatchWavesTest : public LockstepTest {

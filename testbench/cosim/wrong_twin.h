@@ -55,4 +55,43 @@ class WrongTwin final : public Twin {
   std::vector<std::uint8_t> data_;
 };
 
+// A twin that refuses each value that is offered at one of its inputs for so many cycles.
+class DeafTwin final : public Twin {
+ public:
+  DeafTwin(std::unique_ptr<Twin> right, const std::string& input, std::uint64_t cycles)
+      : right_(std::move(right)), cycles_(cycles), left_(cycles) {
+    clock = right_->clock;
+    reset_n = right_->reset_n;
+    quiescent = right_->quiescent;
+    for (TwinPort port : right_->ports()) {
+      if (port.name == input) {
+        of_ = port;
+        port.valid = {&valid_, 1};
+        port.ready = {&ready_, 1};
+      }
+      ports_.push_back(port);
+    }
+  }
+  void eval() override {
+    const bool rises = *clock != 0 && !high_;
+    high_ = *clock != 0;
+    const bool refuses = left_ != 0, taken = valid_ != 0 && ready_ != 0;
+    *static_cast<std::uint8_t*>(of_.valid.at) = refuses ? 0 : valid_;
+    right_->eval();
+    ready_ = refuses ? 0 : *static_cast<const std::uint8_t*>(of_.ready.at);
+    if (rises && refuses && valid_ != 0) --left_;
+    if (rises && taken) left_ = cycles_;
+  }
+  std::string_view failure() const override { return right_->failure(); }
+  std::vector<CoverPoint> cover_points() const override { return right_->cover_points(); }
+
+ private:
+  std::unique_ptr<Twin> right_;
+  const std::uint64_t cycles_;
+  std::uint64_t left_;
+  TwinPort of_;
+  std::uint8_t valid_ = 0, ready_ = 0;
+  bool high_ = false;
+};
+
 }  // namespace rxnic

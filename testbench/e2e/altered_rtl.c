@@ -25,6 +25,30 @@ static struct RxnicRtlParameter* parameter_of(const char* name) {
   return p;
 }
 
+/* Also for ALTERATION: RTL that takes nothing at `in`, and after a while does nothing at all; RTL that is quiescent. */
+static void (*right_eval)(void*);
+static void deaf_eval(void* instance) {
+  static unsigned evals;
+  uint8_t* const valid = rtl.at(instance, (uint32_t)(signal_of("in_valid_i") - signals));
+  uint8_t* const ready = rtl.at(instance, (uint32_t)(signal_of("in_ready_o") - signals));
+  const uint8_t offered = *valid;
+  *valid = 0;
+  if (evals < 1000) {
+    ++evals;
+    right_eval(instance);
+  }
+  *valid = offered;
+  *ready = 0;
+}
+static void quiescent_eval(void* instance) {
+  right_eval(instance);
+  *(uint8_t*)rtl.at(instance, (uint32_t)(signal_of("quiescent_o") - signals)) = 1;
+}
+static void eval_with(void (*eval)(void*)) {
+  right_eval = rtl.eval;
+  rtl.eval = eval;
+}
+
 const struct RxnicRtl* rxnic_rtl(void) {
   void* const object = dlopen(RIGHT, RTLD_NOW | RTLD_LOCAL);
   const struct RxnicRtl* (*describe)(void);
@@ -38,6 +62,9 @@ const struct RxnicRtl* rxnic_rtl(void) {
   rtl.parameters = parameters;
   (void)signal_of;
   (void)parameter_of;
+  (void)eval_with;
+  (void)deaf_eval;
+  (void)quiescent_eval;
   ALTERATION;
   return &rtl;
 }

@@ -171,6 +171,25 @@ def refusals(bench):
     bench.expect("parameter LatencyCycles: found 4; expected 6" in done.stderr, f"other parameters: {done.stderr}")
 
 
+def stalls(bench):
+    """RTL in the model's place that stands still, or keeps packets, ends the run: exit status 4, with what helps."""
+    own = bench.folder / build(bench, "own.so", RTL)
+    for name, alteration in (("deaf", "eval_with(deaf_eval)"), ("rests", "eval_with(quiescent_eval)")):
+        compile_c(bench, f"{name}.so", HERE / "altered_rtl.c", f'-DRIGHT="{own}"', f"-DALTERATION={alteration}")
+    stands = rf"^rxnic: \S*{BLOCK}: port in: valid from cycle \d+ on, and not taken in (\d+) cycles "
+    for command in (["replay", e2e.SAMPLE], ["replay", e2e.SAMPLE, "--clock-always"]):
+        done = bench.rxnic(*command, "--quiet", "--rtl", f"{BLOCK}=deaf.so")
+        bench.expect_equal(done.returncode, 4, f"{command}: exit status")
+        named = re.search(stands, done.stderr)
+        bench.expect(named and int(named[1]) >= 1 << 22, f"{command}: {done.stderr}")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--clock-always", "--rtl", f"{BLOCK}=rests.so", "--out", "kept")
+    bench.expect_equal(done.returncode, 4, f"packets that are kept: exit status: {done.stderr}")
+    named = re.search(rf"found (\d+) of (\d+) packets inside the NIC at the end of the run, in cycle \d+; .*\n"
+                      rf"  \S*{BLOCK}: in: (\d+) taken, (\d+) left; out: \d+ given", done.stderr)
+    bench.expect(named and 0 < int(named[1]) < int(named[2]), f"packets that are kept: {done.stderr}")
+    bench.expect(not (bench.folder / "kept" / "report.json").exists(), "packets that are kept: a report")
+
+
 def tag_replay(bench, trace, *arguments, mask=EXACT, pace="line-rate"):
     return bench.rxnic("replay", trace, "--pace", pace, "--host", f"receive=tm_srq,tags=64,mask={mask}", *arguments)
 
@@ -401,8 +420,8 @@ def usage(bench):
         bench.expect(words in done.stdout, f"--help does not mention {words}")
 
 
-CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage, "names": names,
-          "loops": loops, "unset": unset,
+CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "stalls": stalls, "usage": usage,
+          "names": names, "loops": loops, "unset": unset,
           "organisation": organisation, "public_cam": public_cam, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":

@@ -348,6 +348,7 @@ RunResult replay(const ReplayOptions& o) {
   if (!notice.empty() && o.say) o.say(notice);
   if (rtl) r.rtl = rtl->finish();
   sim.collect(r);
+  if (rtl && !answers.ended()) rtl->refuse_packets_inside(r.packets, sim.engine.now());
   if (rtl) rtl->leave_unknown_out(r);
   r.sniffer.copies = filter.copies();
   report_sniffer(effects, sim.source, r);

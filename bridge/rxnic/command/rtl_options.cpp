@@ -59,8 +59,11 @@ void RtlOptions::describe(CLI::App& app) {
       ->type_name(block_choices() + "[=FILE|=dpi:ADDRESS][:transactions][,...]");
   app.add_option(
          "--rtl", rtl_,
-         "Blocks whose RTL takes the model's place, with the same result; of their counters the report has those\n"
-         "that the ports show, and of their cycles what activity_o says, or else an upper bound of the busy ones.\n"
+         "Blocks whose RTL takes the model's place, with the same result but for state_hash, which is of what is\n"
+         "inside the blocks, too; of their counters the report has those that the ports show, and of their cycles\n"
+         "what activity_o says, or else an upper bound of the busy ones. Exits with 4 and names block, port and\n"
+         "cycle when an input is not taken for 4,194,304 cycles (and host.page_fault_ps) in which nothing else\n"
+         "passes the block; likewise when packets are left in the NIC at the end of the replay of a capture.\n"
          "=FILE: your own RTL, which scripts/build_rtl has made; =dpi:ADDRESS: RTL in a simulator of\n"
          "SystemVerilog that listens there (bridge/dpi)")
       ->delimiter(',')

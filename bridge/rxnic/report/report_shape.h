@@ -341,7 +341,8 @@ void shape(V& v, RunResult& r) {
     v("congestion", r.congestion, "what the trace shows of it");
   });
   v.hash("state_hash", r.state_hash,
-         "digest of everything that happened: equal in all engine modes, and in a run and its replay");
+         "digest of everything that happened, inside of blocks, too: equal in all engine modes, and in a run and its "
+         "replay; another one with RTL in the place of a block");
 }
 
 }  // namespace rxnic
