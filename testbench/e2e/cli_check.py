@@ -214,6 +214,13 @@ def programs(bench):
     killed = bench.rxnic("run", "--quiet", "--", "sh", "-c", "kill -TERM $$")
     bench.expect_equal((killed.returncode, killed.stdout), (128 + 15, ""), "a killed program: exit code and output")
     bench.expect("sh was killed by signal 15 (Terminated)" in killed.stderr, f"a killed program: {killed.stderr!r}")
+    # A log that cannot be written is a failure of the run. The program's own goes before it.
+    (bench.folder / "full").mkdir()
+    (bench.folder / "full" / "log.txt").symlink_to("/dev/full")
+    for command, status in (("true", 1), ("exit 7", 7)):
+        done = bench.rxnic("run", "--out", "full", "--", "sh", "-c", command)
+        bench.expect_equal(done.returncode, status, f"a full disk, {command}: {done.stderr}")
+        bench.expect("full/log.txt: No space left" in done.stderr, f"a full disk: {done.stderr}")
     said = bench.rxnic("run", "--nics", "3", "--nic", "2", "--out", "said", "--", "sh", "-c",
                        "echo $RXNIC_NIC $RXNIC_SOCKET; test -e ${LD_LIBRARY_PATH%%:*}/libibverbs.so.1")
     bench.expect(re.fullmatch(r"2 @rxnic-\d+-[0-9a-f]{16}\n", said.stdout), f"environment: {said.stdout!r}")

@@ -50,7 +50,7 @@ void RtlOptions::describe(CLI::App& app) {
          "Blocks whose RTL is compared with the model in every cycle, at every port; exits with 4 and names\n"
          "block, cycle, port, field and both values when they differ, and leaves a waveform of the cycles\n"
          "around it in the folder of --out; exits with 5 when a block had nothing to do, so that nothing was\n"
-         "compared. Slower, with the same result.\n"
+         "compared (run: with the program's status when the program failed). Slower, with the same result.\n"
          "=FILE: your own RTL, which scripts/build_rtl has made; =dpi:ADDRESS: RTL in a simulator of\n"
          "SystemVerilog that listens there (bridge/dpi); :transactions: its cycles may be others, they are only\n"
          "counted")

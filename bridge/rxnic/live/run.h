@@ -6,7 +6,8 @@
 //   R2  The socket is in the abstract name space: whatever ends the simulator, no file is left.
 //   R3  The run ends when the program has ended and nobody has a NIC open any more. The run's status is the program's,
 //       or 128 + signal when a signal ended the program. The status is 127 when there is no such program, 126 when it
-//       cannot be executed.
+//       cannot be executed. The program's failure goes before what else is wrong, but for RTL that differs (status 4):
+//       that ends the run.
 //   R4  The run owns the program and everything that this starts, as mpirun does. A program may be killed by a signal,
 //       or a process that has a NIC open may die (live_programs.h R5). Then the others see what hardware would show
 //       them, and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
