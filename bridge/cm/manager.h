@@ -17,8 +17,10 @@
 //   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. A request more than the backlog
 //       of its listener is dropped; its sender repeats the request.
 //   R5  An ID that is destroyed, or whose file is closed, disconnects. It sends DREQ to the peer of an established
-//       connection, REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a
-//       multicast group that is left: a file without others cannot be read then.
+//       connection until that is answered. The peer of one that is not established yet gets one REJ, and the sender
+//       of a SIDR_REQ status 2. The REJ has reason 4 (timeout) and the NIC's GUID where no REP has come, reason 28
+//       otherwise. The ID's events are forgotten, as those of a multicast group that is left: a file without others
+//       cannot be read then.
 //   R6  Nothing that a peer sends ends the manager or reaches another connection. A message for a communication ID that
 //       is unknown, or belongs to another peer, is dropped; a DREQ for such an ID is answered.
 //   R7  Private data that does not fit its message is EINVAL, and nothing is sent. The bounds: REQ 56 bytes and
@@ -32,6 +34,9 @@
 //   R9  An ID resolves its address once and then its route once: EINVAL afterwards. An address that nobody has may be
 //       tried again. While kMostErrors events of such tries have not been taken the next try is ENOMEM. So the events
 //       that wait are bounded by the IDs, whatever a program leaves unread.
+//   R10 A REJ ends its connection and raises REJECTED with its reason as status; accept and reject are EINVAL then. One
+//       of reason 4 may lack this side's number: it is for the connection whose peer has its sender's GUID and number.
+//       Nothing is raised for a request that has not been accepted, as by a kernel: its accept fails instead.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -149,6 +154,7 @@ class Manager {
     std::uint8_t gid_index = 0;
     GidBytes peer{};
     std::uint64_t transaction = 0, service = 0;
+    std::uint64_t remote_guid = 0;  // as in memory; 0: not known
     std::uint32_t remote_qpn = 0, sq_psn = 0;
     std::uint8_t responder_resources = 0, initiator_depth = 0, retry_count = 0, rnr_retry = 0, mtu = 0;
     bool xrc_target = false;
@@ -254,7 +260,9 @@ class Manager {
   void send_disconnect(Connection& connection, Time now);
   void enter_time_wait(Connection& connection, Time now);
   void reject_request(const Connection& connection, std::uint16_t reason, std::span<const std::uint8_t> data);
+  void reject_lookup(const Connection& connection, std::span<const std::uint8_t> data);
   Connection* of_peer(std::uint32_t local, std::uint32_t remote, std::uint32_t nic, const GidBytes& from);
+  Connection* given_up(const Reject& m, std::uint32_t nic, const GidBytes& from);
   Id* listener_for(std::uint32_t nic, const GidBytes& to, std::uint64_t service, const CmHeader& header);
   std::unique_ptr<Id> accepted_id(Id& listener, std::uint32_t nic, const CmHeader& header, std::uint64_t service);
   void take(const Request& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);

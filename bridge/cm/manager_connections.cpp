@@ -107,13 +107,8 @@ int Manager::reject(Id& id, const rdma_ucm_reject& asked) {
   if (c == nullptr) return EINVAL;
   const std::span data{asked.private_data, asked.private_data_len};
   if (c->state == State::kLookupReceived) {
-    Found m;
-    m.request_id = c->remote;
-    m.status = 2;
-    m.service_id = c->service;
     if (data.size() > room_of<Found>()) return EINVAL;  // (R7)
-    std::copy(data.begin(), data.end(), m.data.begin());
-    send(*c, m);
+    reject_lookup(*c, data);
   } else if (c->state == State::kRequestReceived || c->state == State::kReplyReceived ||
              c->state == State::kReplySent) {
     if (data.size() > room_of<Reject>()) return EINVAL;  // (R7)
@@ -157,12 +152,15 @@ void Manager::leave_connection(Connection& c, Time now) {
   c.id = nullptr;
   switch (c.state) {
     case State::kEstablished:
-    case State::kReplySent:
       send_disconnect(c, now);
       return;
     case State::kRequestReceived:
+    case State::kReplySent:
     case State::kReplyReceived:
       reject_request(c, kConsumer, {});
+      break;
+    case State::kLookupReceived:
+      reject_lookup(c, {});
       break;
     case State::kRequestSent:
       reject_request(c, kTimeout, {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the manager hears from its peers (R3, R4, R6 of manager.h).
+// What the manager hears from its peers (R3, R4, R6, R10 of manager.h).
 
+#include <endian.h>
 #include <infiniband/verbs.h>
 
 #include <utility>
@@ -29,6 +30,17 @@ Manager::Connection* Manager::of_peer(std::uint32_t local, std::uint32_t remote,
   Connection& c = *at->second;
   const bool known = c.state != State::kRequestSent && c.state != State::kLookupSent;
   return c.nic == nic && c.peer == from && (!known || c.remote == remote) ? &c : nullptr;
+}
+
+// The connection that its peer gave up before it knew this side's number. (R6, R10)
+Manager::Connection* Manager::given_up(const Reject& m, std::uint32_t nic, const GidBytes& from) {
+  const auto guid = read<std::uint64_t>(m.info);
+  for (const auto& [local, c] : connections_) {
+    if (guid != 0 && c->remote_guid == guid && c->remote == m.local_id && c->nic == nic && c->peer == from) {
+      return c.get();
+    }
+  }
+  return nullptr;
 }
 
 Manager::Id* Manager::listener_for(std::uint32_t nic, const GidBytes& to, std::uint64_t service,
@@ -92,6 +104,7 @@ void Manager::take(const Request& m, std::uint32_t nic, const GidBytes& from, st
   Connection& c = begin(id.get(), nic, own.index, from, State::kRequestReceived);
   c.transaction = transaction;
   c.remote = m.local_id;
+  c.remote_guid = htobe64(m.node_guid);
   c.service = m.service_id;
   c.remote_qpn = m.qpn;
   c.sq_psn = m.starting_psn;
@@ -120,29 +133,23 @@ void Manager::take(const MoreTime& m, std::uint32_t nic, const GidBytes& from, s
   c->due = now + kResponseTime + Time{4096ll << std::min<unsigned>(m.service_timeout, 31)};
 }
 
-void Manager::take(const Reject& m, std::uint32_t nic, const GidBytes& from, std::uint64_t, Time now) {
-  Connection* const c = of_peer(m.remote_id, m.local_id, nic, from);
+void Manager::take(const Reject& m, std::uint32_t nic, const GidBytes& from, std::uint64_t, Time) {  // (R10)
+  const bool numberless = m.reason == kTimeout && m.remote_id == 0;
+  Connection* const c = numberless ? given_up(m, nic, from) : of_peer(m.remote_id, m.local_id, nic, from);
   if (c == nullptr) return;
   switch (c->state) {
     case State::kRequestSent:
+    case State::kRequestReceived:
     case State::kReplySent:
     case State::kReplyReceived:
-    case State::kRequestReceived: {
-      const bool asked = c->state == State::kRequestSent;
+    case State::kEstablished:
+    case State::kDisconnectSent: {
       Id* const id = c->id;
       end(*c);
       if (id == nullptr) return;
       rdma_ucm_event_resp event = event_of(*id, kRejected, m.reason);
       give_data(m.data, 0, event.param.conn);
-      if (!asked && m.reason == kTimeout) event.event = kUnreachable;
       raise(*id, event);
-      return;
-    }
-    case State::kEstablished:
-    case State::kDisconnectSent: {
-      Id* const id = c->id;
-      if (c->state == State::kEstablished && id != nullptr) raise(*id, kDisconnected);
-      enter_time_wait(*c, now);
       return;
     }
     default:
@@ -164,6 +171,7 @@ void Manager::take(const cm::Reply& m, std::uint32_t nic, const GidBytes& from, 
   c->due.reset();
   c->state = State::kReplyReceived;
   c->remote = m.local_id;
+  c->remote_guid = htobe64(m.node_guid);
   c->remote_qpn = m.qpn;
   c->sq_psn = m.starting_psn;
   c->rnr_retry = m.rnr_retry;
@@ -218,6 +226,7 @@ void Manager::take(const Disconnect& m, std::uint32_t nic, const GidBytes& from,
       if (id != nullptr) raise(*id, kDisconnected);
       return;
     }
+    case State::kRequestSent:  // whose REP was lost (R6)
     case State::kTimeWait:
     case State::kEnded:
       return answer();

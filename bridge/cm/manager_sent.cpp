@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint8_t kMaxRetries = 15;
 constexpr std::uint16_t kPermissiveLid = 0xffff;
 constexpr std::uint8_t kXrc = 1;  // extended transport
+constexpr std::uint8_t kLookupRejected = 2;
 
 // What the program says, behind the manager's header; it fits (R7).
 template <std::size_t N>
@@ -125,6 +126,20 @@ void Manager::reject_request(const Connection& c, std::uint16_t reason, std::spa
   m.remote_id = c.remote;
   m.message = c.state == State::kRequestReceived ? 0 : c.state == State::kReplyReceived ? 1 : 2;
   m.reason = reason;
+  if (reason == kTimeout) {
+    const auto guid = bytes_of(nics_[c.nic].node_guid);
+    m.info_length = static_cast<std::uint8_t>(guid.size());
+    std::copy(guid.begin(), guid.end(), m.info.begin());
+  }
+  std::copy(data.begin(), data.end(), m.data.begin());
+  send(c, m);
+}
+
+void Manager::reject_lookup(const Connection& c, std::span<const std::uint8_t> data) {
+  Found m;
+  m.request_id = c.remote;
+  m.status = kLookupRejected;
+  m.service_id = c.service;
   std::copy(data.begin(), data.end(), m.data.begin());
   send(c, m);
 }

@@ -196,6 +196,23 @@ class ManagerTest : public testing::Test, public Surroundings {
     sent.clear();
     return p;
   }
+  std::uint32_t listening(std::uint16_t space = RDMA_PS_TCP) {
+    const std::uint32_t listener = create(kServer, 10, space);
+    EXPECT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+    EXPECT_EQ(listen(kServer, listener), 0);
+    return listener;
+  }
+  // A client whose request has come to the server.
+  std::uint32_t requested(std::uint16_t space = RDMA_PS_TCP) {
+    const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService), space);
+    EXPECT_EQ(connect(kClient, client, 0x111), 0);
+    deliver();
+    return client;
+  }
+  template <class M>
+  M last() const {  // message
+    return std::get<M>(parse(sent.back().mad)->message);
+  }
   Kind kind(std::size_t n) const {
     return std::visit([](const auto& m) { return m.kKind; }, parse(sent.at(n).mad)->message);
   }
@@ -310,6 +327,161 @@ TEST_F(ManagerTest, ADestroyedIdDisconnects) {  // R5
   manager.run_timers(now);
   EXPECT_EQ(manager.connections(), 0u);
   EXPECT_EQ(manager.ids(), 0u);
+}
+
+TEST_F(ManagerTest, AClientThatLeavesTakesItsRequestAlong) {  // R5, R10
+  const std::uint32_t listener = listening();
+  for (const bool taken : {true, false}) {
+    SCOPED_TRACE(taken);
+    const std::uint32_t client = requested();
+    std::uint32_t server = taken ? event(kServer).id : 0;
+    const auto number = last<Request>().local_id;
+    ASSERT_EQ(destroy(kClient, client), 0);
+    const Reject left = last<Reject>();
+    EXPECT_EQ(left.local_id, number);
+    EXPECT_EQ(left.remote_id, 0u) << "no REP has come";
+    EXPECT_EQ(left.message, 2) << "neither REQ nor REP";
+    EXPECT_EQ(left.reason, 4);
+    EXPECT_EQ(left.info_length, 8);
+    EXPECT_EQ(std::memcmp(left.info.data(), &two_nics()[0].node_guid, 8), 0);
+    deliver();
+    if (!taken) server = event(kServer).id;
+    EXPECT_TRUE(quiet(kServer)) << "it has not accepted";
+    sent.clear();
+    EXPECT_EQ(accept(kServer, server, 11, 0x222), EINVAL);
+    rdma_ucm_reject no{};
+    no.id = server;
+    EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_REJECT, no), EINVAL);
+    EXPECT_EQ(disconnect(kServer, server), 0) << "it is over";
+    EXPECT_EQ(destroy(kServer, server), 0);
+    EXPECT_TRUE(sent.empty());
+    EXPECT_EQ(manager.connections(), 0u);
+  }
+  EXPECT_EQ(destroy(kServer, listener), 0);
+}
+
+TEST_F(ManagerTest, AServerThatHasAcceptedHearsThatItsClientHasLeft) {  // R10
+  listening();
+  const std::uint32_t client = requested(), server = event(kServer).id;
+  loses = true;
+  ASSERT_EQ(accept(kServer, server, 11, 0x222), 0);
+  loses = false;
+  ASSERT_EQ(destroy(kClient, client), 0);
+  deliver();
+  const rdma_ucm_event_resp e = event(kServer);
+  EXPECT_EQ(e.event, kRejected);
+  EXPECT_EQ(e.status, 4u);
+  EXPECT_EQ(e.id, server);
+  EXPECT_EQ(e.uid, 11u);
+  EXPECT_FALSE(manager.next_due()) << "REP is not repeated";
+}
+
+TEST_F(ManagerTest, ATimeoutIsForThePeerWithItsSendersGuidAndNumber) {  // R6, R10
+  listening();
+  const std::uint32_t client = requested(), server = event(kServer).id;
+  ASSERT_EQ(accept(kServer, server, 11, 0x222), 0);
+  loses = true;
+  ASSERT_EQ(destroy(kClient, client), 0);
+  const Reject good = last<Reject>();
+  const auto comes = [&](Reject m, std::uint32_t from = 0) {
+    manager.receive(1, two_nics()[from].v4.bytes, write(m, 1), now);
+    return !quiet(kServer);
+  };
+  Reject bad = good;
+  bad.info[0] ^= 1;
+  EXPECT_FALSE(comes(bad)) << "another GUID";
+  bad = good;
+  bad.info.fill(0);
+  EXPECT_FALSE(comes(bad)) << "no GUID";
+  bad = good;
+  ++bad.local_id;
+  EXPECT_FALSE(comes(bad)) << "another connection of it";
+  bad = good;
+  bad.reason = 28;
+  EXPECT_FALSE(comes(bad)) << "a reason that goes by both numbers";
+  EXPECT_FALSE(comes(good, 1)) << "another sender";
+  EXPECT_TRUE(comes(good));
+}
+
+// Each side at each stage: its peer hears REJECTED with reason 28 at once, and no message is repeated afterwards.
+TEST_F(ManagerTest, WhoLeavesAConnectionThatIsNotEstablishedRejectsIt) {  // R5, R10
+  listening();
+  enum class Stage { kReplyLost, kReplyCame, kReadyLost, kBothLeave };
+  struct Row {
+    Stage stage;
+    bool client_leaves;
+  };
+  for (const Row& row : {Row{Stage::kReplyLost, false}, Row{Stage::kReplyCame, false}, Row{Stage::kReplyCame, true},
+                         Row{Stage::kReadyLost, false}, Row{Stage::kBothLeave, false}}) {
+    SCOPED_TRACE(static_cast<int>(row.stage));
+    const std::uint32_t client = requested(), server = event(kServer).id;
+    loses = row.stage == Stage::kReplyLost;
+    ASSERT_EQ(accept(kServer, server, 11, 0x222), 0);
+    deliver();
+    if (row.stage != Stage::kReplyLost) {
+      EXPECT_EQ(event(kClient).event, kConnectResponse);
+    }
+    if (row.stage >= Stage::kReadyLost) {
+      loses = true;
+      ASSERT_EQ(establish(kClient, client), 0);
+    }
+    loses = false;
+    if (row.stage == Stage::kBothLeave) {
+      ASSERT_EQ(disconnect(kClient, client), 0);
+    }
+    const auto [leaver, gone] = row.client_leaves ? std::pair{kClient, client} : std::pair{kServer, server};
+    const auto [stays, other] = row.client_leaves ? std::pair{kServer, server} : std::pair{kClient, client};
+    ASSERT_EQ(destroy(leaver, gone), 0);
+    EXPECT_EQ(last<Reject>().reason, 28);
+    deliver();
+    const rdma_ucm_event_resp e = event(stays);
+    EXPECT_EQ(e.event, kRejected);
+    EXPECT_EQ(e.status, 28u);
+    EXPECT_EQ(e.id, other);
+    EXPECT_FALSE(manager.next_due());
+    EXPECT_EQ(disconnect(stays, other), 0) << "it is over";
+    EXPECT_EQ(destroy(stays, other), 0);
+    EXPECT_TRUE(quiet(kServer) && quiet(kClient));
+    EXPECT_EQ(manager.connections(), 0u);
+  }
+}
+
+TEST_F(ManagerTest, ADisconnectIsAnsweredAlsoBeforeAReply) {  // R6
+  listening();
+  requested();
+  const std::uint32_t server = event(kServer).id;
+  loses = true;
+  ASSERT_EQ(accept(kServer, server, 11, 0x222), 0);
+  loses = false;
+  ASSERT_EQ(disconnect(kServer, server), 0);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kDisconnected);
+  EXPECT_TRUE(quiet(kClient));
+}
+
+TEST_F(ManagerTest, AServerThatLeavesRefusesTheLookup) {  // R5
+  listening(RDMA_PS_UDP);
+  const std::uint32_t client = requested(RDMA_PS_UDP), server = event(kServer).id;
+  ASSERT_EQ(destroy(kServer, server), 0);
+  deliver();
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kUnreachable);
+  EXPECT_EQ(e.status, 2u);
+  EXPECT_EQ(e.id, client);
+  EXPECT_FALSE(manager.next_due());
+}
+
+// As with a kernel: SIDR has no message for it.
+TEST_F(ManagerTest, AClientThatLeavesALookupSaysNothing) {  // R5
+  listening(RDMA_PS_UDP);
+  const std::uint32_t client = requested(RDMA_PS_UDP), server = event(kServer).id;
+  sent.clear();
+  ASSERT_EQ(destroy(kClient, client), 0);
+  EXPECT_TRUE(sent.empty());
+  EXPECT_EQ(accept(kServer, server, 11, 0x222), 0);
+  deliver();
+  EXPECT_TRUE(quiet(kServer) && quiet(kClient));
+  EXPECT_FALSE(manager.next_due());
 }
 
 TEST_F(ManagerTest, AFileThatIsClosedTakesItsIdsAlong) {  // R5
