@@ -95,8 +95,8 @@ void RtlBlock::look_at_activity() {
 void RtlBlock::look_for_stall(Cycle now) {
   const Port* waits = nullptr;
   for (const Port& p : ports_) {
-    const bool in = p.twin.kind == TwinPortKind::kIn;
-    if ((!in && p.twin.kind != TwinPortKind::kOut) || get_signal(p.twin.valid) == 0) continue;
+    const bool in = p.twin.kind == PortKind::kIn;
+    if ((!in && p.twin.kind != PortKind::kOut) || get_signal(p.twin.valid) == 0) continue;
     if (!in || p.transfers() != 0) {
       waits_from_ = idle_from_ = kNever;
       return;
@@ -190,7 +190,7 @@ std::string RtlBlock::passed() const {
   for (const Port& p : ports_) {
     if (p.link == nullptr) continue;
     if (!text.empty()) text += "; ";
-    if (p.twin.kind == TwinPortKind::kIn) {
+    if (p.twin.kind == PortKind::kIn) {
       text += fmt::format("{}: {} taken, {} left", p.twin.name, p.link->popped(), p.link->size());
     } else {
       text += fmt::format("{}: {} given", p.twin.name, p.link->transfers());
