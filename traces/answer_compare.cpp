@@ -55,6 +55,7 @@ AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions&
     lane.withheld = options.withheld_wqes && !qp.rnr_after_receives.empty();
     lane.refused = !qp.refused_uses.empty();
     lane.strict = options.strict_by_naks && qp.strict;
+    if (lane.strict) lane.requested.add(qp.first_psn, 0, false);
     if (qp.has_requests && !qp.msn_known) lane.msn.begins_anywhere(qp.first_psn);
     by_own_.emplace(std::pair(qp.peer, raw(qp.qpn)), &lane);
     if (qp.paired_by != PairedBy::kNone) by_peer_.emplace(std::pair(qp.peer, raw(qp.peer_qpn)), &lane);
@@ -79,8 +80,10 @@ void AnswerCompare::request(const Headers& h) {
   if (found == by_own_.end()) return;
   Lane& lane = *found->second;
   const std::uint32_t psns = op.traits & kRead ? packets_of(h.length, lane.mtu) : 1;
-  const RequestedPsns::Place place = lane.requested.add(h.psn, psns, (op.traits & kRead) != 0);
+  const RequestedPsns::Place place = lane.requested.place(h.psn);
   const bool gap = place == RequestedPsns::Place::kBehindGap;
+  if (lane.strict && gap) return;  // neither receiver takes it
+  lane.requested.add(h.psn, psns, (op.traits & kRead) != 0);
   lost_requests_ |= gap;
   if (place != RequestedPsns::Place::kEarlier) lane.msn.request(h, gap);
   if ((op.traits & kHasAtomicEth) && seeded_.size() < kSeededKept && lane.given.size() < kSeededKept &&
@@ -92,7 +95,12 @@ void AnswerCompare::request(const Headers& h) {
       ++a;
       continue;
     }
-    lane.pending.push_back(*a);
+    if (has(a->opcode, kHasAeth) && ack_kind(a->syndrome) != AckKind::kAck) {  // of a packet before the capture
+      ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)];
+      --held_;
+    } else {
+      lane.pending.push_back(*a);
+    }
     a = lane.unasked.erase(a);
   }
 }

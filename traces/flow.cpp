@@ -51,32 +51,11 @@ void Flow::advance(const Headers& h, std::uint32_t traits) {
   }
 }
 
-// R10 of survey.h
-void Flow::receive_strictly(const Headers& h, std::uint32_t traits, std::uint64_t packet) {
-  if (requests == 0) {
-    strict_psn = h.psn;
-    first_inside = (traits & (kMiddle | kLast)) != 0;
-  }
-  const std::int32_t ahead = h.psn - strict_psn;
-  if (ahead > 0 && !strict_waits) {
-    if (losses.size() < kLossesKept) losses.push_back({strict_psn, packet});
-    losses_certain &= losses.size() < kLossesKept;
-    strict_waits = true;
-  }
-  if (ahead != 0) return;
-  strict_waits = false;
-  std::uint32_t psns = 1;
-  if (traits & kRead) {
-    psns = packets_of(h.length, full_payload ? full_payload : std::uint32_t{kMaxMtu});
-    losses_certain &= full_payload != 0 || h.length <= kMinMtu;
-  }
-  strict_psn = h.psn + psns;
-}
-
 void Flow::count_request(const Headers& h, std::uint64_t packet) {
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   const bool connected = transport != Transport::kUd;
-  if (connected) receive_strictly(h, traits, packet);
+  if (requests == 0) first_inside = (traits & (kMiddle | kLast)) != 0;
+  if (connected) strict.request(h, full_payload, packet);
   saved += (traits & kSaved) != 0;
   if (connected && requests != 0 && h.psn - next_low < 0) {
     ++requests;
@@ -113,8 +92,8 @@ void Flow::count_request(const Headers& h, std::uint64_t packet) {
 
 void Flow::restart(Psn psn, std::uint64_t packet) {
   restarts.push_back({packet, psn});
-  next_low = next_high = strict_psn = psn;
-  strict_waits = false;
+  next_low = next_high = psn;
+  strict.restart(psn);
   last_read = 0;
   message_bytes = 0;
 }
@@ -149,15 +128,20 @@ std::uint32_t Flow::votes_for(std::uint32_t flow) const {
   return 0;
 }
 
-bool Flow::receives_before(Psn psn, std::uint64_t& count) const {
-  if (requests == 0) return false;
+std::optional<std::uint64_t> Flow::receives_before(Psn psn) const {
   for (std::uint64_t back = 0; back < std::min<std::uint64_t>(receives, kReceivesKept); ++back) {
     const Receive& r = recent_receives[(receives - 1 - back) % kReceivesKept];
-    if (r.psn != psn) continue;
-    count = r.before;
-    return true;
+    if (r.psn == psn) return r.before;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool Flow::uses_port_of(const Flow& other) const {
+  return std::any_of(ports.begin(), ports.end(), [&other](const Port& mine) {
+    return mine.packets != 0 && std::any_of(other.ports.begin(), other.ports.end(), [&mine](const Port& theirs) {
+             return theirs.packets != 0 && theirs.port == mine.port;
+           });
+  });
 }
 
 }  // namespace rxnic

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/types/wire.h"
+#include "traces/strict_receiver.h"
 
 namespace rxnic {
 
@@ -20,7 +22,6 @@ struct Flow {
   static constexpr std::size_t kSrqsKept = 256;
   static constexpr std::size_t kRnrKept = 4096;
   static constexpr std::size_t kNaksKept = 1024;
-  static constexpr std::size_t kLossesKept = 1024;
   static constexpr std::size_t kUsesKept = 32;
 
   struct Answer {
@@ -46,7 +47,7 @@ struct Flow {
   };
   struct Refused {  // by an RNR NAK: perhaps a request of that flow, which had used up so many receives
     std::uint32_t flow = 0;
-    std::uint64_t receives = 0;
+    std::optional<std::uint64_t> receives, strictly;  // the latter: as StrictReceiver counts them
   };
   struct Use {  // of a region, by a request
     Psn psn;
@@ -55,10 +56,6 @@ struct Flow {
   struct Restart {  // a new connection: its first request
     std::uint64_t packet = 0;
     Psn psn;
-  };
-  struct Loss {                // a strict responder would have sent a NAK there
-    Psn psn;                   // the one that it expected
-    std::uint64_t packet = 0;  // the request that was ahead of it
   };
 
   std::uint32_t source = 0;  // indices of addresses
@@ -97,11 +94,8 @@ struct Flow {
   std::uint64_t uses = 0;
   std::uint64_t saved = 0;  // READs and atomics
   std::vector<Restart> restarts;
-  bool first_inside = false;   // the first request is the MIDDLE or LAST of a message
-  std::vector<Loss> losses;    // what a strict responder would have found, the first ones
-  bool losses_certain = true;  // all are there, and the length of each READ in PSNs is known
-  bool strict_waits = false;   // for strict_psn: it has sent a NAK and the PSN has not come
-  Psn strict_psn;
+  bool first_inside = false;  // the first request is the MIDDLE or LAST of a message
+  StrictReceiver strict;      // of a connected QP
 
   // Answers
   std::uint64_t answers = 0;
@@ -118,12 +112,12 @@ struct Flow {
   void count_answer(const Headers& h, std::uint64_t packet);
   void vote(std::uint32_t flow, std::uint32_t weight);
   std::uint32_t votes_for(std::uint32_t flow) const;
-  // How many receives came before the request with that PSN; false when that is no longer known.
-  bool receives_before(Psn psn, std::uint64_t& count) const;
+  // How many receives came before the request with that PSN; nothing when that is no longer known.
+  std::optional<std::uint64_t> receives_before(Psn psn) const;
+  bool uses_port_of(const Flow& other) const;
 
  private:
   void advance(const Headers& h, std::uint32_t traits);
-  void receive_strictly(const Headers& h, std::uint32_t traits, std::uint64_t packet);
 };
 
 }  // namespace rxnic

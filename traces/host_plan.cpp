@@ -314,6 +314,7 @@ class Planner {
     c.starts_inside = s.first_inside;
     c.max_dest_rd_atomic = s.responder_resources;
     c.expected_psn = s.first_psn;
+    c.nak_sent = s.first_not_ready;
     c.msn = s.initial_msn;
     q.queue = queue;
     q.restarts = s.restarts;

@@ -32,13 +32,18 @@ bool RequestedPsns::contains(Psn psn) const {
 
 bool RequestedPsns::asked_again(Psn psn) const { return any_contains(asked_again_, psn); }
 
+RequestedPsns::Place RequestedPsns::place(Psn first) const {
+  const std::int32_t ahead = ranges_.empty() ? 0 : first - ranges_.back().end;
+  return ahead == 0 ? Place::kNext : ahead > 0 ? Place::kBehindGap : Place::kEarlier;
+}
+
 RequestedPsns::Place RequestedPsns::add(Psn first, std::uint32_t psns, bool read) {
   const Range range{first, first + psns};
-  const std::int32_t ahead = ranges_.empty() ? 0 : first - ranges_.back().end;
-  if (read && ahead < 0) keep(asked_again_, range);
-  if (ranges_.empty() || ahead > 0) {
+  const Place found = place(first);
+  if (read && found == Place::kEarlier) keep(asked_again_, range);
+  if (ranges_.empty() || found == Place::kBehindGap) {
     ranges_.push_back(range);
-  } else if (ahead == 0) {
+  } else if (found == Place::kNext) {
     Range& last = ranges_.back();
     if (last.end - last.first < kRangePsns) {
       last.end = range.end;
@@ -52,7 +57,7 @@ RequestedPsns::Place RequestedPsns::add(Psn first, std::uint32_t psns, bool read
     ranges_.pop_front();
     forgot_ = true;
   }
-  return ahead == 0 ? Place::kNext : ahead > 0 ? Place::kBehindGap : Place::kEarlier;
+  return found;
 }
 
 }  // namespace rxnic

@@ -21,6 +21,7 @@ class RequestedPsns {
   // Where a request begins: at the end of those before it, behind requests that are missing, or before that end.
   enum class Place : std::uint8_t { kNext, kBehindGap, kEarlier };
 
+  Place place(Psn first) const;
   // A captured request and the number of its PSNs.
   Place add(Psn first, std::uint32_t psns, bool read);
   bool contains(Psn psn) const;     // (R1)

@@ -2,6 +2,7 @@
 #include "traces/survey.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "model/types/syndrome.h"
@@ -219,6 +220,55 @@ void SurveyState::sent_again(std::uint32_t index, Psn psn) {
   open_naks.erase(nak);
 }
 
+// An RNR NAK to a request of one of these flows. It is the one with most votes, then one with a UDP port of the NAK's.
+void SurveyState::not_ready(Flow& answers, Psn psn, std::span<const std::uint32_t> among) {
+  std::uint32_t best = kNone;
+  std::pair<std::uint32_t, bool> best_rank;
+  bool several = false;
+  for (const std::uint32_t i : among) {
+    Flow& f = flows[i];
+    const Flow::Refused refused{i, f.receives_before(psn), f.strict.receives_before(psn)};
+    if ((refused.receives || refused.strictly) && answers.refused.size() < Flow::kRnrKept) {
+      answers.refused.push_back(refused);
+    }
+    const std::pair rank{answers.votes_for(i), f.uses_port_of(answers)};
+    several = rank == best_rank && best != kNone ? true : several && rank < best_rank;
+    if (best != kNone && rank <= best_rank) continue;
+    best = i;
+    best_rank = rank;
+  }
+  for (const std::uint32_t i : among) {
+    if (several) {
+      flows[i].strict.forget_certainty();
+    } else if (i == best) {
+      flows[i].strict.not_ready(psn);
+    }
+  }
+}
+
+// A NAK of a PSN that no request had. It may name the one before the first request of a flow. This is the only flow
+// that begins shortly behind it, or the only one of these with a UDP port of the NAK's.
+void SurveyState::begins_before(const Flow& answers, const Headers& nak) {
+  if (flows_looked_at > kMostLookedAt) return;
+  flows_looked_at += flows.size();
+  Flow* found = nullptr;
+  bool several = false;
+  for (Flow& f : flows) {
+    if (f.source != answers.destination || f.destination != answers.source) continue;
+    if (f.requests == 0 || f.requests > kFarBefore) continue;  // a long one's PSNs may be in front of its first again
+    const std::int32_t before = f.strict.first() - nak.psn;
+    if (before <= 0 || before > kFarBefore || !f.restarts.empty()) continue;
+    const bool port = f.uses_port_of(answers);
+    const bool other_port = found != nullptr && found->uses_port_of(answers);
+    if (found != nullptr && other_port && !port) continue;
+    several = found != nullptr && port == other_port;
+    found = &f;
+  }
+  if (found != nullptr && !several) {
+    found->strict.begins_at(nak.psn, ack_kind(nak.syndrome) == AckKind::kRnrNak);
+  }
+}
+
 // R3
 void SurveyState::answer(std::uint32_t index, const Headers& h, std::uint64_t number) {
   Flow& f = flows[index];
@@ -232,12 +282,10 @@ void SurveyState::answer(std::uint32_t index, const Headers& h, std::uint64_t nu
     for (std::uint32_t i = 0; i < matches; ++i) f.vote(slot.flows[i], matches == 1 ? kCertainVote : 1);
   }
   if (ack_kind(h.syndrome) == AckKind::kRnrNak) {
-    for (std::uint32_t i = 0; i < matches && f.refused.size() < Flow::kRnrKept; ++i) {
-      std::uint64_t before = 0;
-      if (flows[slot.flows[i]].receives_before(h.psn, before)) f.refused.push_back({slot.flows[i], before});
-    }
+    not_ready(f, h.psn, std::span(slot.flows).first(matches));
   }
   if (ack_kind(h.syndrome) == AckKind::kRnrNak || h.syndrome == kNakSequence) {
+    if (matches == 0) begins_before(f, h);
     if (open_naks.size() == kOpenNaks) open_naks.erase(open_naks.begin());
     open_naks.push_back({index, h.psn});
   }

@@ -24,10 +24,10 @@
 //       another region.
 //   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs.
 //       Repetitions of a message do not count.
-//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once. Besides, the
-//       captured responder sent each of these NAKs, with the same PSN. Every missing PSN came later, too: the network
-//       lost the packets, and no sniffer did. Its losses in the network are those that the captured receiver has sent a
-//       NAK for.
+//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, or sent RNR NAKs.
+//       Besides, the captured responder sent each of these sequence NAKs, with the same PSN. Every missing PSN came
+//       later, too, and so did what RNR NAKs refused (strict_receiver.h): the network lost the packets, and no sniffer
+//       did. Its losses in the network are those that the captured receiver has sent a NAK for.
 //   R11 P_Key 0 is none. A captured receiver that answers such packets does not check P_Keys.
 //   R12 A request that the captured receiver refused with NAK 0x62 (remote access) makes no region, and none larger,
 //       when no later one did. Neither do those behind it: the QP is in the error state.
@@ -107,6 +107,7 @@ struct SurveyedQp {
   std::uint64_t largest_message = 0;     // any request to it
   std::uint64_t largest_local_read = 0;  // bytes that an answer to a request of ours brings
   std::vector<Srqn> xrc_srqs;
+  bool first_not_ready = false;             // an RNR NAK to its first request came before the capture shows it
   bool first_inside = false;                // its first request is the MIDDLE or LAST of a message
   bool strict = false;                      // R10
   std::uint64_t network_losses = 0;         // R10

@@ -49,22 +49,21 @@ void find_mtu(const Flow& in, const Flow* out, std::uint16_t of_cm, SurveyedQp& 
 
 // R6. `answers` went to the peer's QP.
 void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
+  const std::vector<Psn>& ends = qp.strict ? in.strict.ends() : in.ends;
+  const bool more_ends = qp.strict ? in.strict.more_ends() : in.more_ends;
   for (const Flow::Answer& a : answers.first_answers) {
-    if (in.requests == 0 || a.psn - in.first_psn < 0) continue;
-    const auto ended = static_cast<std::uint32_t>(
-        std::count_if(in.ends.begin(), in.ends.end(), [&a](Psn end) { return end - a.psn <= 0; }));
+    if (in.requests == 0 || a.psn - qp.first_psn < 0) continue;
+    const auto ended =
+        static_cast<std::uint32_t>(std::count_if(ends.begin(), ends.end(), [&a](Psn end) { return end - a.psn <= 0; }));
     qp.initial_msn = (a.msn - ended) & k24Bits;
-    const bool all_counted = !in.more_ends || (!in.ends.empty() && a.psn - in.ends.back() <= 0);
-    qp.msn_known = all_counted && !(in.gap_seen && a.psn - in.first_gap >= 0);
+    const bool all_counted = !more_ends || (!ends.empty() && a.psn - ends.back() <= 0);
+    qp.msn_known = all_counted && (qp.strict || !(in.gap_seen && a.psn - in.first_gap >= 0));
     return;
   }
 }
 
 // What the captured receiver refused, and what that shows. (R10, R11)
 void find_naks(const Flow& in, FlowIndex flow, const Flow& out, SurveyedQp& qp) {
-  for (const Flow::Refused& r : out.refused) {
-    if (r.flow == flow) qp.rnr_after_receives.push_back(r.receives);
-  }
   for (const Flow::Nak& nak : out.naks) {
     const auto same = std::find_if(qp.naks.begin(), qp.naks.end(), [&nak](const SurveyedNak& n) {
       return n.psn == nak.psn && n.syndrome == nak.syndrome;
@@ -72,12 +71,18 @@ void find_naks(const Flow& in, FlowIndex flow, const Flow& out, SurveyedQp& qp) 
     (same != qp.naks.end() ? *same : qp.naks.emplace_back(SurveyedNak{nak.psn, nak.syndrome, {}}))
         .packets.push_back(nak.packet);
   }
-  for (const Flow::Loss& loss : in.losses) {
+  for (const StrictReceiver::Loss& loss : in.strict.losses()) {
     qp.network_losses += std::any_of(out.naks.begin(), out.naks.end(), [&loss](const Flow::Nak& nak) {
-      return nak.syndrome == kNakSequence && nak.psn == loss.psn && nak.packet > loss.packet;
+      return nak.syndrome == kNakSequence && StrictReceiver::may_be(loss, nak.psn) && nak.packet > loss.packet;
     });
   }
-  qp.strict = in.losses_certain && !in.strict_waits && !in.losses.empty() && qp.network_losses == in.losses.size();
+  const bool any = !in.strict.losses().empty() || in.strict.refusals() != 0;
+  qp.strict = any && in.strict.is_certain(qp.mtu) && qp.network_losses == in.strict.losses().size();
+  for (const Flow::Refused& r : out.refused) {
+    if (r.flow != flow) continue;
+    const std::optional<std::uint64_t>& before = qp.strict ? r.strictly : r.receives;
+    if (before) qp.rnr_after_receives.push_back(*before);
+  }
   for (const Flow::Nak& nak : out.naks) {
     if (nak.syndrome != kNakRemoteAccess) continue;
     for (std::uint64_t n = 0; n < std::min<std::uint64_t>(in.uses, Flow::kUsesKept); ++n) {
@@ -107,8 +112,11 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, FlowIndex flow, const Pa
   qp.first_psn = f.requests != 0 ? f.first_psn : cm ? cm->mine.starting_psn : Psn{};
   if (cm && cm->mine.responder_resources != 0) qp.responder_resources = cm->mine.responder_resources;
   if (f.saved == 0) qp.responder_resources = 0;
+  if (out) find_naks(f, flow, *out, qp);
+  if (qp.strict) qp.first_psn = f.strict.first();
+  qp.first_not_ready = qp.strict && f.strict.begins_not_ready();
   if (out) find_msn(f, *out, qp);
-  if (cm && f.requests != 0 && f.first_psn == cm->mine.starting_psn) {
+  if (cm && f.requests != 0 && qp.first_psn == cm->mine.starting_psn) {
     qp.initial_msn = 0;
     qp.msn_known = true;
   }
@@ -117,13 +125,12 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, FlowIndex flow, const Pa
   qp.psn_gaps = f.psn_gaps;
   qp.psns_missing = f.psns_missing;
   qp.repetitions = f.repetitions;
-  qp.largest_send = f.largest_send;
-  qp.largest_message = f.largest_message;
+  qp.largest_send = std::max(f.largest_send, f.strict.largest_send());
+  qp.largest_message = std::max(f.largest_message, qp.largest_send);
   qp.xrc_srqs = f.srqs;
-  qp.first_inside = f.first_inside;
+  qp.first_inside = qp.strict ? f.strict.begins_inside() : f.first_inside;
   for (const Flow::Restart& r : f.restarts) qp.restarts.push_back({r.packet, r.psn});
   if (out) {
-    find_naks(f, flow, *out, qp);
     qp.local_requests = out->requests;
     qp.largest_local_read = out->largest_read;
   }
@@ -148,7 +155,7 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
     if (fresh) chosen.push_back({i});
     Chosen& c = chosen[at->second];
     c.requests += f.requests;
-    c.largest_send = std::max(c.largest_send, f.largest_send);
+    c.largest_send = std::max({c.largest_send, f.largest_send, f.strict.largest_send()});
     const Flow& old = s.flows[c.flow];
     if (pairs_up(old) && !pairs_up(f)) continue;
     if ((!pairs_up(old) && pairs_up(f)) || f.requests + f.answers > old.requests + old.answers) c.flow = i;
@@ -176,7 +183,9 @@ void add_notes(ReceiverSurvey& result) {
   note("they use P_Key 0, which is none, and the captured receiver answered: their P_Keys are not checked",
        [](const SurveyedQp& q) { return q.any_pkey; });
   note("the network lost packets to them, as NAKs of the captured receiver prove: their PSNs are strict",
-       [](const SurveyedQp& q) { return q.strict; });
+       [](const SurveyedQp& q) { return q.strict && q.network_losses != 0; });
+  note("the captured receiver took nothing between an RNR NAK and the repetition: their PSNs are strict",
+       [](const SurveyedQp& q) { return q.strict && q.network_losses == 0; });
   const auto answered = [](const SurveyedQp& q) {
     return q.transport != Transport::kUd && q.transport != Transport::kUc && q.has_requests;
   };

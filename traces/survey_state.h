@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,8 @@ struct SurveyState {
   static constexpr std::size_t kFlowsPerPsn = 16;
   static constexpr std::size_t kPendingAtomics = 1024;
   static constexpr std::size_t kOpenNaks = 256;
+  static constexpr std::int32_t kFarBefore = 1024;  // PSNs before the first request of a flow
+  static constexpr std::uint64_t kMostLookedAt = std::uint64_t{1} << 26;
 
   struct AddressHash {
     std::size_t operator()(const Address& a) const {
@@ -91,6 +94,7 @@ struct SurveyState {
   std::size_t tags_kept = 0;
   std::vector<CmEnd> cm;
   std::vector<OpenNak> open_naks;
+  std::uint64_t flows_looked_at = 0;    // by begins_before
   std::vector<std::uint64_t> restarts;  // numbers of frames
 
   std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
@@ -110,6 +114,8 @@ struct SurveyState {
   void request(std::uint32_t index, const Headers& h, std::uint64_t number);
   void answer(std::uint32_t index, const Headers& h, std::uint64_t number);
   void sent_again(std::uint32_t index, Psn psn);
+  void begins_before(const Flow& answers, const Headers& nak);
+  void not_ready(Flow& answers, Psn psn, std::span<const std::uint32_t> among);
   void use_region(std::uint32_t destination, const Headers& h, std::uint64_t bytes, std::uint8_t access,
                   std::uint64_t number);
   void use_atomic(std::uint32_t flow_at, const Headers& h);
