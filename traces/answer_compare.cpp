@@ -83,7 +83,7 @@ void AnswerCompare::request(const Headers& h) {
   const RequestedPsns::Place place = lane.requested.place(h.psn);
   const bool gap = place == RequestedPsns::Place::kBehindGap;
   if (lane.strict && gap) return;  // neither receiver takes it
-  lane.requested.add(h.psn, psns, (op.traits & kRead) != 0);
+  lane.requested.add(h.psn, psns, (op.traits & kSaved) != 0);
   lost_requests_ |= gap;
   if (place != RequestedPsns::Place::kEarlier) lane.msn.request(h, gap);
   if ((op.traits & kHasAtomicEth) && seeded_.size() < kSeededKept && lane.given.size() < kSeededKept &&
@@ -171,7 +171,15 @@ AnswerCompare::Answer* AnswerCompare::find_ordered(Lane& lane, Psn psn) {
   return found != all.end() && found->psn == psn ? &*found : nullptr;
 }
 
-// An answer of the model of the same PSN and kind; best one with the same position that nothing was compared with yet.
+// How well an answer of the model of the same PSN and kind fits. Its position in a READ counts most, then whether
+// nothing was compared with it yet, then its MSN.
+int AnswerCompare::fit(const Lane& lane, const Answer& captured, const Answer& model) {
+  const bool same = model.opcode == captured.opcode && model.payload == captured.payload;
+  const bool same_msn = !has(captured.opcode, kHasAeth) || lane.msn.expected(model.msn) == captured.msn;
+  return (same ? 4 : 0) + (model.matched ? 0 : 2) + (same_msn ? 1 : 0);
+}
+
+// The answer of the model of the same PSN and kind that fits best.
 AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) {
   if (lane.backwards == 0 && lane.psns_spanned < kPsnsCompared) {
     Answer* a = find_ordered(lane, captured.psn);
@@ -183,11 +191,11 @@ AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) 
   for (Answer& a : lane.of_model) {
     if (++looked > kLookedThrough && a.psn - captured.psn > 0) break;
     if (a.psn != captured.psn || ack_kind(a.syndrome) != ack_kind(captured.syndrome)) continue;
-    const int fits = (a.opcode == captured.opcode && a.payload == captured.payload ? 2 : 0) + (a.matched ? 0 : 1);
+    const int fits = fit(lane, captured, a);
     if (fits <= best) continue;
     found = &a;
     best = fits;
-    if (fits == 3) break;
+    if (fits == kBestFit) break;
   }
   return found;
 }
@@ -198,7 +206,7 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
   Answer* const model = exact(lane, captured);
   const bool may_come_again = kind != AckKind::kAck && !passed && !at_end;
   // The model's answer to the first request, and the captured one to the second. (R2)
-  const bool other = model != nullptr && (model->opcode != captured.opcode || model->payload != captured.payload);
+  const bool other = model != nullptr && fit(lane, captured, *model) != kBestFit;
   if (other && !at_end && lane.requested.asked_again(captured.psn)) return Settled::kWait;
   if (model != nullptr && !(model->matched && may_come_again)) {
     compare_exact(lane, captured, *model);

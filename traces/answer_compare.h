@@ -6,8 +6,9 @@
 //       with a later one, and its MSN is right (R7). How many answers cover it is no difference.
 //   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
-//       A READ that is asked for again from its middle on is answered with other positions. The captured answers to it
-//       are compared with those of the model to the same request.
+//       A READ that is asked for again from its middle on is answered with other positions. A READ or an atomic that is
+//       asked for again as it was is answered with a later MSN. The captured answers to it are compared with those of
+//       the model to the same request.
 //   R3  A captured NAK is equal when the model sends a NAK with the same code and PSN. An RNR NAK is equal when the
 //       model sends one with the same PSN. When several have one PSN, each is compared with one of the model's. A NAK
 //       that only the model sends is a difference as soon as the captured receiver went past it. A captured sequence
@@ -135,6 +136,8 @@ class AnswerCompare {
   void settle_ready(Lane& lane);
   void settle_all(Lane& lane);
   Settled settle(Lane& lane, const Answer& captured, bool at_end);
+  static constexpr int kBestFit = 7;
+  static int fit(const Lane& lane, const Answer& captured, const Answer& model);
   Answer* exact(Lane& lane, const Answer& captured);
   static Answer* find_ordered(Lane& lane, Psn psn);
   void keep_model(Lane& lane, const Answer& a);

@@ -37,10 +37,10 @@ RequestedPsns::Place RequestedPsns::place(Psn first) const {
   return ahead == 0 ? Place::kNext : ahead > 0 ? Place::kBehindGap : Place::kEarlier;
 }
 
-RequestedPsns::Place RequestedPsns::add(Psn first, std::uint32_t psns, bool read) {
+RequestedPsns::Place RequestedPsns::add(Psn first, std::uint32_t psns, bool saved) {
   const Range range{first, first + psns};
   const Place found = place(first);
-  if (read && found == Place::kEarlier) keep(asked_again_, range);
+  if (saved && found == Place::kEarlier) keep(asked_again_, range);
   if (ranges_.empty() || found == Place::kBehindGap) {
     ranges_.push_back(range);
   } else if (found == Place::kNext) {

@@ -3,7 +3,7 @@
 //
 //   R1  A PSN is requested when a captured request has it, in whatever order the requests were captured. A READ has the
 //       PSNs of all its responses.
-//   R2  A READ that begins before the end of what was requested asks again for its PSNs.
+//   R2  A READ or an atomic that begins before the end of what was requested asks again for its PSNs.
 //   R3  Memory is bounded. PSNs far behind the newest request are forgotten and count as requested. What came late, and
 //       what was asked for again, is known of the newest kLateKept requests of either kind.
 #pragma once
@@ -22,8 +22,8 @@ class RequestedPsns {
   enum class Place : std::uint8_t { kNext, kBehindGap, kEarlier };
 
   Place place(Psn first) const;
-  // A captured request and the number of its PSNs.
-  Place add(Psn first, std::uint32_t psns, bool read);
+  // A captured request and the number of its PSNs. `saved`: its answer is one that a responder keeps.
+  Place add(Psn first, std::uint32_t psns, bool saved);
   bool contains(Psn psn) const;     // (R1)
   bool asked_again(Psn psn) const;  // (R2)
 
@@ -37,7 +37,7 @@ class RequestedPsns {
 
   std::deque<Range> ranges_;       // each behind the one before
   std::deque<Range> late_;         // that came after later ones
-  std::deque<Range> asked_again_;  // READs
+  std::deque<Range> asked_again_;  // READs and atomics
   bool forgot_ = false;            // what was before the first of ranges_
 };
 
