@@ -15,10 +15,10 @@ std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
   return digest ^ digest >> 29;
 }
 
-// Digest of everything from the BTH to the ICRC.
-std::uint64_t digest_of(Bytes frame, const Headers& h) {
+// Digest of everything from the BTH to there.
+std::uint64_t digest_of(Bytes frame, const Headers& h, std::size_t end) {
   Bytes rest = frame.subspan(h.bth_offset);
-  rest = rest.first(std::min<std::size_t>(rest.size(), h.icrc_offset + kIcrcBytes - h.bth_offset));
+  rest = rest.first(std::min<std::size_t>(rest.size(), end - h.bth_offset));
   std::uint64_t digest = rest.size();
   for (; rest.size() >= 8; rest = rest.subspan(8)) digest = mix(digest, load_be64(rest.data()));
   for (const std::uint8_t byte : rest) digest = mix(digest, byte);
@@ -31,41 +31,65 @@ bool is_nak(const Headers& h) {
 
 SnifferEffects::Pair pair_of(const Headers& h) { return std::minmax(h.source, h.destination); }
 
+bool has_congestion_mark(const Headers& h) {
+  constexpr std::uint8_t kCongestionExperienced = 3;
+  return (h.traffic_class & kCongestionExperienced) == kCongestionExperienced;
+}
+
+// False: the capture has not got all headers of the packet. `padded` is working space.
+bool read_headers(const CapturedFrame& frame, std::vector<std::uint8_t>& padded, Headers& h) {
+  Bytes bytes = frame.bytes;
+  if (frame.truncated && frame.filled_bytes == 0 && frame.wire_bytes <= kMaxFrameBytes) {
+    padded.assign(bytes.begin(), bytes.end());
+    padded.resize(frame.wire_bytes);
+    bytes = padded;
+  }
+  return parse(bytes, frame.link, h) == ParseStatus::kOk && h.payload_offset <= frame.captured().size();
+}
+
 }  // namespace
 
-bool CopyFinder::is_copy(const CapturedFrame& frame, const Headers& h) {  // (R1)
-  const std::uint64_t digest = digest_of(frame.bytes, h);
+CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers& h) {  // (R1)
+  Seen fresh{frame.time_ps,
+             frame.number,
+             digest_of(frame.bytes, h, h.payload_offset),
+             0,
+             h,
+             frame.truncated,
+             has_congestion_mark(h),
+             true,
+             false};
+  if (!fresh.cut) fresh.all = digest_of(frame.bytes, h, h.icrc_offset + kIcrcBytes);
   for (Seen& s : seen_) {
     if (!s.used) continue;
     if (is_nak(h) && s.h.source == h.destination && s.h.destination == h.source) s.asked_again = true;
-    const bool same = s.digest == digest && s.h.psn == h.psn && s.h.destination_qp == h.destination_qp &&
-                      s.h.ip_identification == h.ip_identification && s.h.udp_source_port == h.udp_source_port &&
-                      s.h.source == h.source && s.h.destination == h.destination;
-    if (same && !s.asked_again && frame.time_ps - s.time_ps < kShortestTimeoutPs) return true;
+    const bool same_data = s.cut || fresh.cut ? s.h.payload_bytes == h.payload_bytes : s.all == fresh.all;
+    const bool same = same_data && s.headers == fresh.headers && s.h.psn == h.psn &&
+                      s.h.destination_qp == h.destination_qp && s.h.ip_identification == h.ip_identification &&
+                      s.h.udp_source_port == h.udp_source_port && s.h.source == h.source &&
+                      s.h.destination == h.destination;
+    if (same && !s.asked_again && frame.time_ps - s.time_ps < kShortestTimeoutPs) return &s;
   }
-  seen_[next_] = {frame.time_ps, digest, h, true, false};
+  seen_[next_] = fresh;
   next_ = (next_ + 1) % kFramesKept;
-  return false;
+  return nullptr;
 }
 
 void SnifferSurvey::add(const CapturedFrame& frame) {
   if (frames_++ == 0) first_ps_ = frame.time_ps;
   last_ps_ = frame.time_ps;
   Headers h;
-  const bool whole = !frame.truncated || frame.filled_bytes != 0;
-  Bytes bytes = frame.bytes;
-  if (!whole && frame.wire_bytes <= kMaxFrameBytes) {
-    padded_.assign(bytes.begin(), bytes.end());
-    padded_.resize(frame.wire_bytes);
-    bytes = padded_;
-  }
-  if (parse(bytes, frame.link, h) != ParseStatus::kOk || h.payload_offset > frame.captured().size()) return;
+  if (!read_headers(frame, padded_, h)) return;
   const Bytes rest = frame.captured().subspan(h.payload_offset);
   const Bytes payload = rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes));
-  if (whole) {
-    Direction& d = directions_[{h.source, h.destination}];
-    const bool copy = copies_.is_copy(frame, h);
-    ++(copy ? d.copies : d.packets);
+  Direction& d = directions_[{h.source, h.destination}];
+  CopyFinder::Seen* const first = copies_.original(frame, h);
+  ++(first != nullptr ? d.copies : d.packets);
+  if (first != nullptr) {
+    d.half_cut += first->cut != frame.truncated;
+    if (has_congestion_mark(h) && !first->marked && found_.marked.size() < kMostMoves)
+      found_.marked.push_back(first->number);
+    first->marked |= has_congestion_mark(h);
   }
   if (h.destination_qp == kGsiQpn) {
     if (const auto m = parse_cm(payload)) cm_[{h.source, raw(m->local_qpn)}] = {m->starting_psn, frame.number};
@@ -176,6 +200,7 @@ void SnifferSurvey::answer(const Headers& h) {
 SnifferEffects SnifferSurvey::finish() {
   for (auto& [key, f] : flows_) settle_swap(key, f, true);
   std::sort(found_.moves.begin(), found_.moves.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(found_.marked.begin(), found_.marked.end());
   std::sort(found_.restarts.begin(), found_.restarts.end(),
             [](const auto& a, const auto& b) { return a.packet < b.packet; });
   const auto doubled = [](const Direction& d) { return d.copies * 4 >= d.packets * 3; };
@@ -184,6 +209,8 @@ SnifferEffects SnifferSurvey::finish() {
     const Direction back = found == directions_.end() ? Direction{} : found->second;
     if (!doubled(d) || !doubled(back) || d.copies + back.copies < kFewestCopies) continue;
     found_.doubled.insert(std::minmax(ends.first, ends.second));
+    const std::uint64_t half_cut = d.half_cut + back.half_cut;
+    if (half_cut * 4 >= (d.packets + back.packets) * 3) found_.half_cut.insert(std::minmax(ends.first, ends.second));
     found_.copies += d.copies;
   }
   const double n = steps_ == 0 ? 0 : static_cast<double>(span_) / static_cast<double>(steps_);
@@ -195,10 +222,33 @@ SnifferEffects SnifferSurvey::finish() {
 }
 
 bool SnifferFilter::is_left_out(const CapturedFrame& frame, const Headers& h) {
-  if (effects_.doubled.empty() || (frame.truncated && frame.filled_bytes == 0)) return false;
-  const bool copy = finder_.is_copy(frame, h) && effects_.doubled.contains(pair_of(h));
+  if (!effects_.doubled.contains(pair_of(h))) return false;
+  const bool cut_one = frame.truncated && effects_.half_cut.contains(pair_of(h));
+  const bool copy = cut_one || finder_.original(frame, h) != nullptr;
   copies_left_out_ += copy;
   return copy;
+}
+
+// Marks the frame when a copy of it is marked: the receiver's, behind the switch that marked it.
+void SnifferFilter::mark(CapturedFrame& frame, const Headers& h) {
+  std::size_t& n = next_marked_;
+  while (n < effects_.marked.size() && effects_.marked[n] < frame.number) ++n;
+  if (n == effects_.marked.size() || effects_.marked[n] != frame.number || !effects_.doubled.contains(pair_of(h))) {
+    return;
+  }
+  marked_.assign(frame.bytes.begin(), frame.bytes.end());
+  std::uint8_t* const network = marked_.data() + h.network_offset;
+  if (h.encapsulation == Encapsulation::kRoceV2Ipv4) {
+    const std::uint16_t before = load_be16(network);
+    network[1] |= 3;
+    // RFC 1624: the new checksum from the old one, wrong as it may be.
+    std::uint32_t sum = (~load_be16(network + 10) & 0xffffu) + (~before & 0xffffu) + load_be16(network);
+    sum = (sum & 0xffff) + (sum >> 16);
+    store_be16(network + 10, static_cast<std::uint16_t>(~(sum + (sum >> 16))));
+  } else if (h.encapsulation == Encapsulation::kRoceV2Ipv6) {
+    network[1] |= 0x30;
+  }
+  frame.bytes = marked_;
 }
 
 bool SnifferFilter::next(CapturedFrame& out) {
@@ -218,8 +268,9 @@ bool SnifferFilter::next(CapturedFrame& out) {
     }
     if (effects_.doubled.empty() && effects_.moves.empty()) return true;
     Headers h;
-    if (parse(out.bytes, out.link, h) != ParseStatus::kOk) return true;
+    if (!read_headers(out, padded_, h)) return true;
     if (is_left_out(out, h)) continue;
+    mark(out, h);
     while (next_move_ < effects_.moves.size() && effects_.moves[next_move_].first <= out.number) {
       holding_.push_back({effects_.moves[next_move_++], {}});
     }

@@ -3,11 +3,12 @@
 // undone for the passes after this one (SnifferFilter).
 //
 //   R1  A packet is a copy when one of the last kFramesKept packets, less than kShortestTimeoutPs before it, is the
-//       same. These are compared: addresses, UDP source port, IP identification, everything from the BTH to the ICRC.
-//       No sender repeats a packet that soon on its own; one that it was asked for by a NAK in between is no copy.
-//       Copies are the sniffer's between two addresses when there are three for four other packets in each direction,
-//       and kFewestCopies in both. The sniffer then sees a mirror of both ports, or two interfaces, and nearly every
-//       frame twice.
+//       same. These are compared: addresses, UDP source port, IP identification, everything from the BTH to the ICRC. A
+//       packet that the capture cut is compared by its headers and its length. No sender repeats a packet that soon on
+//       its own; one that it was asked for by a NAK in between is no copy. Copies are the sniffer's between two
+//       addresses when there are three for four other packets in each direction, and kFewestCopies in both. The sniffer
+//       then sees a mirror of both ports, or two interfaces, and nearly every frame twice. The first one stays, with
+//       the mark (ECN) of the other one. Where nearly each has a cut and a whole one, the whole one stays.
 //   R2  Requests of a QP are swapped when a PSN is left out and all missing PSNs (kMostSwapped at most) come before
 //       kShortestTimeoutPs has passed. No NAK asks for them, and the QP then goes on with a new PSN: a retransmission
 //       would go on with what it had sent. The packets that were early are moved behind.
@@ -51,6 +52,8 @@ struct SnifferEffects {
     Psn psn;
   };
   std::set<Pair> doubled;               // R1
+  std::set<Pair> half_cut;              // R1: of them, with a whole one for each that was cut
+  std::vector<std::uint64_t> marked;    // R1: numbers of frames with a copy that is marked, which they are not
   std::uint64_t copies = 0;             // between them
   std::vector<Move> moves;              // R2, by `first`
   std::vector<NewConnection> restarts;  // R3, by packet
@@ -64,16 +67,20 @@ class CopyFinder {
  public:
   static constexpr std::size_t kFramesKept = 64;
   static constexpr std::uint64_t kShortestTimeoutPs = 8'192'000;  // 4.096 us * 2^1
-  bool is_copy(const CapturedFrame& frame, const Headers& h);
-
- private:
   struct Seen {
     std::uint64_t time_ps = 0;
-    std::uint64_t digest = 0;
+    std::uint64_t number = 0;
+    std::uint64_t headers = 0, all = 0;  // digests
     Headers h;
+    bool cut = false;
+    bool marked = false;  // it, or a copy of it
     bool used = false;
     bool asked_again = false;
   };
+  // The packet that the frame is a copy of; nullptr: it is none.
+  Seen* original(const CapturedFrame& frame, const Headers& h);
+
+ private:
   std::array<Seen, kFramesKept> seen_{};
   std::size_t next_ = 0;
 };
@@ -85,13 +92,14 @@ class SnifferSurvey {
   static constexpr std::uint64_t kFewestSteps = 32;
   static constexpr std::size_t kMostFlows = 65536, kMostMoves = 65536, kMostJumps = 256;
 
-  // Frames that do not parse as RDMA are left alone. Frames that were cut are no copies.
+  // Frames that do not parse as RDMA are left alone.
   void add(const CapturedFrame& frame);
   SnifferEffects finish();
 
  private:
   struct Direction {
     std::uint64_t packets = 0, copies = 0;
+    std::uint64_t half_cut = 0;  // copies of which one is cut, and one is not
   };
   struct Flow {
     bool any = false;
@@ -146,11 +154,13 @@ class SnifferFilter {
     std::deque<Held> held;
   };
   bool is_left_out(const CapturedFrame& frame, const Headers& h);
+  void mark(CapturedFrame& frame, const Headers& h);
 
   CaptureReader& reader_;
   const SnifferEffects& effects_;
   CopyFinder finder_;
-  std::size_t next_move_ = 0;
+  std::vector<std::uint8_t> padded_, marked_;
+  std::size_t next_move_ = 0, next_marked_ = 0;
   std::vector<Holding> holding_;
   std::deque<Held> released_;
   Held current_;

@@ -73,7 +73,7 @@ class CaptureScene {
     std::vector<std::uint8_t> frame(kMaxFrameBytes);
     frame.resize(build(h, payload, frame));
     seal(frame, h);
-    frames.push_back({ns * 1000, std::move(frame)});
+    frames.push_back({ns * 1000, std::move(frame), 0});
   }
 
   RunResult replay(ReplayOptions o = {}) const {
@@ -81,7 +81,7 @@ class CaptureScene {
     o.trace = folder.file("scene.pcap");
     if (o.config.empty()) o.config = "nic_100g_gen3";
     CaptureWriter writer(o.trace, LinkLayer::kEthernet);
-    for (const Frame& f : frames) writer.write(f.time_ps, f.bytes);
+    for (const Frame& f : frames) writer.write(f.time_ps, f.bytes, f.wire_bytes);
     writer.close();
     return rxnic::replay(o);
   }
@@ -89,6 +89,7 @@ class CaptureScene {
   struct Frame {
     std::uint64_t time_ps = 0;
     std::vector<std::uint8_t> bytes;
+    std::uint32_t wire_bytes = 0;  // more than `bytes`: the capture cut it
   };
   std::vector<Frame> frames;  // a test may change or repeat them
 };

@@ -69,6 +69,45 @@ TEST(SnifferEffects, WhatIsRepeatedInOneDirectionAloneIsARetransmission) {  // R
   EXPECT_EQ(count_of(r.transport, "duplicates"), 4u);
 }
 
+// The mirror of the port behind the switch has the mark that the switch made.
+TEST(SnifferEffects, TheMarkOfACopyIsThePackets) {  // R1
+  for (const unsigned wrong : {0u, 1u}) {
+    CaptureScene scene = doubled(exchange(4), 1000);
+    for (auto& f : scene.frames) f.bytes[24] ^= static_cast<std::uint8_t>(wrong);  // of the IP checksum
+    for (const std::size_t copy : {1u, 9u}) {                                      // of two requests
+      std::uint8_t* const ip = &scene.frames[copy].bytes[14];
+      ip[1] |= 3;
+      store_be16(ip + 10, static_cast<std::uint16_t>(load_be16(ip + 10) - 3));
+    }
+    const RunResult r = scene.replay();
+    EXPECT_EQ(r.sniffer.copies, 8u);
+    EXPECT_EQ(r.congestion.marked, wrong == 0 ? 2u : 0u);
+    EXPECT_EQ(r.packets.accepted, wrong == 0 ? 4u : 0u) << "a wrong checksum stays wrong";
+  }
+}
+
+// Two interfaces with other snapshot lengths: the whole one of two stays, whichever came first.
+TEST(SnifferEffects, OfACopyThatIsCutTheWholeOneStays) {  // R1
+  for (const std::size_t cut : {0u, 1u}) {
+    for (const bool fill : {false, true}) {
+      CaptureScene scene = doubled(exchange(4), 1000);
+      for (std::size_t i = cut; i < scene.frames.size(); i += 2) {
+        auto& f = scene.frames[i];
+        f.wire_bytes = static_cast<std::uint32_t>(f.bytes.size());
+        f.bytes.resize(f.bytes.size() - 2);
+      }
+      ReplayOptions o;
+      o.fill_truncated = fill;
+      const RunResult r = scene.replay(o);
+      EXPECT_EQ(r.sniffer.copies, 8u);
+      EXPECT_EQ(r.packets.accepted, 4u);
+      EXPECT_EQ(r.packets.dropped_total(), 0u);
+      EXPECT_EQ(r.answers.equal, 4u);
+      EXPECT_EQ(count_of(r.transport, "duplicates"), 0u);
+    }
+  }
+}
+
 TEST(SnifferEffects, OneAnswerToManyRequestsIsCopiedAsThey) {  // R1
   CaptureScene scene;
   for (std::uint32_t psn = 0; psn < 6; ++psn) scene.request(psn * 20000, kQp, psn);
