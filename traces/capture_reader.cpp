@@ -38,11 +38,11 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 
 void CaptureReader::open() {
   pcap_.reset();
-  records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = 0;
+  records_ = frames_ = empty_ = times_clamped_ = clock_steps_ = cut_payloads_ = 0;
   cut_by_mirror_ = on_other_udp_ports_ = icrcs_made_right_ = 0;
   last_time_ps_ = behind_ps_ = behind_before_ps_ = 0;
   just_stepped_ = false;
-  first_ = {};
+  first_ = last_ = {};
   cut_reason_.clear();
   errno = 0;
   std::FILE* file = opener_();
@@ -78,8 +78,10 @@ void CaptureReader::open_pcap() {
 // R2
 std::uint64_t CaptureReader::time_of(std::int64_t seconds, std::int64_t nanoseconds) {
   if (records_ == 1) {
-    first_ = {seconds, nanoseconds};
+    first_ = last_ = {seconds, nanoseconds};
   }
+  clock_steps_ += std::pair(seconds, nanoseconds) < std::pair(last_.seconds, last_.nanoseconds);
+  last_ = {seconds, nanoseconds};
   __extension__ using Wide = __int128;  // timestamps of a damaged file may be anything
   const Wide since = (Wide{seconds} - first_.seconds) * 1'000'000'000 + (Wide{nanoseconds} - first_.nanoseconds);
   const Wide ps = since * 1000;

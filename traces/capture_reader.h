@@ -9,9 +9,9 @@
 //       differ. ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that
 //       names it.
 //   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
-//       gets the time of the one before it. How many such frames there were is counted. When it is older by more than 1
-//       ms the clock was set back, and time goes on from there. The exception: the record behind it shows that it was
-//       the only one.
+//       gets the time of the one before it. How many such frames there were is counted, and how many records are older
+//       than the one before them. When it is older by more than 1 ms the clock was set back, and time goes on from
+//       there. The exception: the record behind it shows that it was the only one.
 //   R3  A file may end in the middle of a record or of its compressed data, or something other than a record may
 //       follow. It gives the frames before that, then says cut_short(). A file without a readable header is a
 //       TraceError.
@@ -93,8 +93,9 @@ class CaptureReader {
   bool cut_short() const { return !cut_reason_.empty(); }  // known after next() returned false
   const std::string& cut_reason() const { return cut_reason_; }
   std::uint64_t times_clamped() const { return times_clamped_; }
-  std::uint64_t cut_payloads() const { return cut_payloads_; }              // R5; filled or not
-  std::uint64_t cut_by_mirror() const { return cut_by_mirror_; }            // R6
+  std::uint64_t clock_steps() const { return clock_steps_; }      // records that are older than the one before them
+  std::uint64_t cut_payloads() const { return cut_payloads_; }    // R5; filled or not
+  std::uint64_t cut_by_mirror() const { return cut_by_mirror_; }  // R6
   std::uint64_t on_other_udp_ports() const { return on_other_udp_ports_; }  // R8
   std::uint64_t icrcs_made_right() const { return icrcs_made_right_; }      // R8
   // When the first record was captured; zero when that is no time that a pcap file can hold (years 1970 to 2106).
@@ -140,6 +141,7 @@ class CaptureReader {
   std::uint64_t frames_ = 0;
   std::uint64_t empty_ = 0;  // records without a packet since the last one with one (R9)
   std::uint64_t times_clamped_ = 0;
+  std::uint64_t clock_steps_ = 0;
   std::uint64_t cut_payloads_ = 0;
   std::uint64_t cut_by_mirror_ = 0;
   std::uint64_t on_other_udp_ports_ = 0;
@@ -147,7 +149,7 @@ class CaptureReader {
   std::uint64_t last_time_ps_ = 0;
   std::uint64_t behind_ps_ = 0, behind_before_ps_ = 0;  // what the clock was set back by (R2), now and before the last
   bool just_stepped_ = false;                           // with the last record
-  CaptureTime first_;
+  CaptureTime first_, last_;                            // as the records say
   std::string cut_reason_;
 };
 

@@ -128,7 +128,7 @@ void report_sniffer(const SnifferEffects& effects, const WireSource& source, Run
   }
   if (s.clock_steps != 0) {
     warn("the clock of the capture steps back at " + counted(s.clock_steps, "packet") +
-         ": they have the time of the one before, and after more than 1 ms time goes on from there");
+         ": older packets have the time of the latest one, and after more than 1 ms time goes on from there");
   }
   s.one_in = effects.one_in;
   if (s.one_in != 0) {

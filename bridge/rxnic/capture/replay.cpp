@@ -275,7 +275,7 @@ RunResult replay(const ReplayOptions& o) {
   }
   if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
   r.captured = reader.frames();
-  r.sniffer.clock_steps = reader.times_clamped();
+  r.sniffer.clock_steps = reader.clock_steps();
   const SnifferEffects effects = sniffer.finish();
   if (effects.any_change()) {  // once more, without them
     survey = CaptureSurvey(&wrong_checksum, limits);

@@ -276,6 +276,10 @@ TEST(SnifferEffects, AClockThatStepsBackIsNamed) {
   EXPECT_EQ(r.messages, 4u);
   EXPECT_TRUE(warns(r, "steps back at 1 packet:"));
   EXPECT_EQ(exchange(4).replay().sniffer.clock_steps, 0u);
+
+  CaptureScene once = exchange(10);  // 50 us back, five packets long
+  for (std::size_t i = 10; i < 20; ++i) once.frames[i].time_ps -= 50'000'000;
+  EXPECT_EQ(once.replay().sniffer.clock_steps, 1u);
 }
 
 // 2,000 packets at once: 10 Gb/s carry them in 250 us, 100 Gb/s in 25 us.
