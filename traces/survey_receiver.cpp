@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what was gathered to one receiver's QPs: MTU (R4), MSN (R6); pairing: survey_pairs.h.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -145,6 +147,7 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
     FlowIndex flow = kNoFlow;
     std::uint64_t requests = 0;  // from all
     std::uint64_t largest_send = 0;
+    std::uint64_t hosts = 0;  // that send them
   };
   std::vector<Chosen> chosen;
   std::map<std::uint32_t, std::size_t> by_qpn;
@@ -155,6 +158,7 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
     if (fresh) chosen.push_back({i});
     Chosen& c = chosen[at->second];
     c.requests += f.requests;
+    c.hosts += f.requests != 0;
     c.largest_send = std::max({c.largest_send, f.largest_send, f.strict.largest_send()});
     const Flow& old = s.flows[c.flow];
     if (pairs_up(old) && !pairs_up(f)) continue;
@@ -167,6 +171,11 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
         result.qps.emplace_back(make_qp(s, f, c.flow, pairing[c.flow], cm == of_cm.end() ? nullptr : &cm->second));
     qp.largest_send = c.largest_send;
     if (qp.transport == Transport::kUd) qp.requests = c.requests;
+    if (c.hosts < 2 || qp.transport == Transport::kUd || qp.qpn == kGsiQpn) continue;
+    result.notes.push_back(
+        fmt::format("QP {:#x} gets requests from {} hosts: it is connected with {}, {} packets of others are dropped "
+                    "(qp address)",
+                    raw(qp.qpn), c.hosts, qp.peer.text(), c.requests - qp.requests));
   }
   for (const Flow& f : s.damaged_flows) {  // R13
     if (f.destination != me || !by_qpn.try_emplace(raw(f.qpn), 0).second) continue;

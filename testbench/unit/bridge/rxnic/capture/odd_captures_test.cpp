@@ -237,6 +237,50 @@ TEST_F(OddCaptures, EveryPossibleReceiverIsListed) {
   EXPECT_EQ(r.receivers[2].requests, 1u);
 }
 
+TEST_F(OddCaptures, WithoutRdmaTheReportSaysWhatThereIs) {
+  const RunResult r =
+      run({ethernet(0x88e5, Blob(60, 0)), ethernet(0x88e5, Blob(60, 0)), ethernet(0x0806, Blob(46, 0))});
+  EXPECT_EQ(r.receiver, "none");
+  EXPECT_TRUE(says(r.warnings, "no RDMA that can be seen: 2 MACsec, 1 ARP"));
+  EXPECT_FALSE(says(run({send_frame(1), ethernet(0x88e5, Blob(60, 0))}).warnings, "no RDMA"));
+}
+
+TEST_F(OddCaptures, RdmaWithoutAddressesIsRdma) {
+  Blob frame = send_frame(1);
+  frame[24] ^= 1;  // of the IP checksum
+  const RunResult r = run({frame, frame});
+  EXPECT_EQ(r.receiver_choice, "no RDMA packet shows addresses that can be relied on");
+  EXPECT_TRUE(says(r.warnings, "2 RoCEv2 packets, IPv4 header checksum wrong"));
+  EXPECT_FALSE(says(r.warnings, "no RDMA"));
+}
+
+TEST_F(OddCaptures, WithoutRequestsTheReceiverIsNotCalledTheBusierSide) {
+  const RunResult r = run({ack_frame(1, 1), ack_frame(2, 2)});
+  EXPECT_EQ(r.receiver, "10.0.0.1");
+  EXPECT_EQ(r.receiver_choice, "no side gets requests: the one that gets most packets");
+  EXPECT_EQ(run({send_frame(1)}).receiver_choice, "the busier side");
+}
+
+TEST_F(OddCaptures, FragmentsOfOtherDatagramsAreNotCalledRoce) {
+  Blob later = ethernet(0x0800, ipv4_packet(17, Blob(64, 0)));
+  store_be16(&later[20], 8);
+  EXPECT_TRUE(says(run({send_frame(1), later}).warnings, "1 UDP packet, IP fragment"));
+  Blob first = ethernet(0x0800, ipv4_packet(17, udp_datagram(2049, Blob(56, 0))));
+  store_be16(&first[20], 0x2000);
+  EXPECT_FALSE(says(run({send_frame(1), first, later}).warnings, "fragment"));
+}
+
+TEST_F(OddCaptures, AQpnThatAnotherHostUsesTooIsNamed) {
+  Headers other = roce_headers(true, Operation::kSendOnly, 700);
+  other.source = Address::ipv4(0x0a000009);
+  const RunResult r = run({send_frame(1), send_frame(2), roce_frame(other)});
+  EXPECT_TRUE(
+      says(r.assumptions,
+           "QP 0x11 gets requests from 2 hosts: it is connected with 10.0.0.1, 1 packets of others are dropped"));
+  EXPECT_EQ(dropped(r, DropReason::kQpAddress), 1u);
+  EXPECT_FALSE(says(run({send_frame(1), send_frame(2)}).assumptions, "hosts"));
+}
+
 // rules 6.10, as a captured NIC that knows it answers.
 TEST_F(OddCaptures, FlushIsCarriedOutAndAnsweredAsCaptured) {
   Headers flush = roce_headers(true, Operation::kFlush, 100);
