@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files, IDs, commands and events (R1, R5 of manager.h).
+// Files, IDs, commands and events (R1, R5, R12 of manager.h).
 
 #include <infiniband/verbs.h>
 
@@ -265,12 +265,15 @@ int Manager::set_option(Id& id, const rdma_ucm_set_option& asked, std::span<cons
       if (value.size() != 1) return EINVAL;
       id.tos = value[0];
       return 0;
-    case RDMA_OPTION_ID_REUSEADDR:
+    case RDMA_OPTION_ID_REUSEADDR: {  // (R12)
       if (value.size() != sizeof(int)) return EINVAL;
-      id.reuses = read<int>(value) != 0;
+      const bool reuses = read<int>(value) != 0;
+      if (id.listening || (id.source.known && !reuses)) return EINVAL;
+      id.reuses = reuses;
       return 0;
+    }
     case RDMA_OPTION_ID_AFONLY:
-      if (value.size() != sizeof(int)) return EINVAL;
+      if (value.size() != sizeof(int) || id.listening || id.addressed) return EINVAL;
       id.one_family = read<int>(value) != 0;
       return 0;
     case RDMA_OPTION_ID_ACK_TIMEOUT:

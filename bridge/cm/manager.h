@@ -9,8 +9,7 @@
 //       bind a loopback address is to bind any, as with a kernel; one of another interface is the first NIC that the
 //       file sees. A destination is the NIC at which a program of the host listens there: the first that the file
 //       sees, or else another one. An ID is of a NIC from its binding to one, or its resolution, on. An address that
-//       nobody here has: EADDRNOTAVAIL, ADDR_ERROR. Addresses of family AF_IB: EAFNOSUPPORT. An IPv4 address has its
-//       port for IPv4 alone, an IPv6 one for both families, or with RDMA_OPTION_ID_AFONLY for IPv6 alone.
+//       nobody here has: EADDRNOTAVAIL, ADDR_ERROR. Addresses of family AF_IB: EAFNOSUPPORT.
 //   R3  RC and UC: REQ, REP, RTU, DREQ, DREP, REJ (IBTA volume 1, 12.9). A message that is not answered is repeated
 //       every kResponseTime, kRetries times; then UNREACHABLE, or the connection ends. A repeated REQ or REP is
 //       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.
@@ -37,6 +36,13 @@
 //   R10 A REJ ends its connection and raises REJECTED with its reason as status; accept and reject are EINVAL then. One
 //       of reason 4 may lack this side's number: it is for the connection whose peer has its sender's GUID and number.
 //       Nothing is raised for a request that has not been accepted, as by a kernel: its accept fails instead.
+//   R11 Each port space has one set of ports, for all NICs. Two IDs of one port exclude each other: by EADDRNOTAVAIL
+//       when one is bound to any, by EADDRINUSE at equal addresses. IDs of different families do not when each is of
+//       one family. RDMA_OPTION_ID_AFONLY says whether it is; by itself an IPv4 ID is, an IPv6 ID is not. Where several
+//       IDs exclude a port the one that was bound last gives the error.
+//   R12 IDs with RDMA_OPTION_ID_REUSEADDR may be bound to one port. An ID that listens has to be alone: listen checks
+//       as R11 says and takes the option away. An ID takes options while a kernel's does: AFONLY until it listens or
+//       has resolved, REUSEADDR until it listens, its removal until it is bound. Otherwise EINVAL.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -194,9 +200,10 @@ class Manager {
     Endpoint source, destination;
     std::optional<std::uint32_t> nic;
     bool addressed = false, routed = false, listening = false;
-    bool holds_port = false;  // that of `source`; an ID that came with a request has none of its own
-    bool reuses = false;      // its address
-    bool one_family = false;  // RDMA_OPTION_ID_AFONLY
+    // Counts the IDs that took the port of their `source`; 0: has none of its own, as one that came with a request.
+    std::uint64_t bound = 0;
+    bool reuses = false;             // its address
+    std::optional<bool> one_family;  // RDMA_OPTION_ID_AFONLY
     std::uint8_t tos = 0;
     std::optional<std::uint8_t> ack_timeout;
     std::uint32_t backlog = 0;
@@ -207,7 +214,10 @@ class Manager {
     std::map<std::uint32_t, Multicast> groups;
     Place place;
     bool is_datagram() const;
-    bool takes_family_of(const Endpoint& other) const { return source.v4 == other.v4 || !(source.v4 || one_family); }
+    bool is_of_one_family(const Endpoint& at) const { return one_family.value_or(at.v4); }
+    bool takes_family_of(const Endpoint& other) const {
+      return source.v4 == other.v4 || (source.is_any() && !is_of_one_family(source));
+    }
   };
   using Output = std::vector<std::uint8_t>;
 
@@ -244,6 +254,7 @@ class Manager {
   bool is_own(const Endpoint& address) const;
   std::uint32_t nic_of_host(const Id& id, const Endpoint& destination) const;
   int take_port(Id& id, Endpoint address);
+  int check_port(const Id& id, const Endpoint& address, bool reuses) const;
   void fill_path(const Id& id, ib_user_path_rec& path) const;
   ib_uverbs_ah_attr path_to(const Id& id, const GidBytes& to) const;
   const NicAddress::Gid& own_gid(const Id& id) const;
@@ -292,7 +303,7 @@ class Manager {
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by local communication ID
   std::set<std::uint32_t> free_numbers_;                              // of IDs, below last_id_
   std::uint32_t last_id_ = 0, last_group_ = 0, last_local_ = 0;
-  std::uint64_t last_transaction_ = 0;
+  std::uint64_t last_transaction_ = 0, last_bound_ = 0;
   std::uint16_t last_port_ = 0;
 };
 

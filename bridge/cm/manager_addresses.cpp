@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses, routes and multicast groups (R2 of manager.h).
+// Addresses, ports, routes and multicast groups (R2, R11, R12 of manager.h).
 
 #include <arpa/inet.h>
 
@@ -51,26 +51,37 @@ const NicAddress::Gid& Manager::own_gid(const Id& id) const {
   return id.source.ip == nic.v6.bytes ? nic.v6 : nic.v4;
 }
 
+// Why the ID cannot have the port of this address; 0: it can. (R11, R12)
+int Manager::check_port(const Id& id, const Endpoint& address, bool reuses) const {
+  std::uint64_t last = 0;
+  int error = 0;
+  for (const auto& [number, o] : ids_) {
+    if (o->source.port != address.port || o->port_space != id.port_space || (reuses && o->reuses)) continue;
+    if (o.get() == &id || o->bound <= last) continue;
+    const bool same_family = o->source.v4 == address.v4;
+    if (!same_family && o->is_of_one_family(o->source) && id.is_of_one_family(address)) continue;
+    const bool any = o->source.is_any() || address.is_any();
+    if (!any && !(same_family && o->source.ip == address.ip)) continue;
+    last = o->bound;
+    error = any ? EADDRNOTAVAIL : EADDRINUSE;
+  }
+  return error;
+}
+
 // Gives the ID the address, with a free port when it has none.
 int Manager::take_port(Id& id, Endpoint address) {
-  const auto takes_family = [&](const Endpoint& of) { return of.v4 == address.v4 || !(address.v4 || id.one_family); };
-  const auto taken = [&](std::uint16_t port) {
-    return std::any_of(ids_.begin(), ids_.end(), [&](const auto& other) {
-      const Id& o = *other.second;
-      if (&o == &id || !o.holds_port || o.source.port != port || o.port_space != id.port_space) return false;
-      const bool other_family = !(o.takes_family_of(address) || takes_family(o.source));
-      const bool apart = other_family || (o.source.ip != address.ip && !o.source.is_any() && !address.is_any());
-      return !apart && !(o.reuses && id.reuses);
-    });
-  };
-  if (address.port != 0 && taken(address.port)) return EADDRINUSE;
+  if (address.port != 0) {
+    if (const int error = check_port(id, address, id.reuses)) return error;
+  }
   for (unsigned tries = 0; address.port == 0; ++tries) {
     if (tries > kLastFreePort - kFirstFreePort) return EADDRNOTAVAIL;
     last_port_ = last_port_ >= kLastFreePort ? kFirstFreePort : static_cast<std::uint16_t>(last_port_ + 1);
-    if (!taken(last_port_)) address.port = last_port_;
+    Endpoint with_port = address;
+    with_port.port = last_port_;
+    if (check_port(id, with_port, false) == 0) address = with_port;
   }
   id.source = address;
-  id.holds_port = true;
+  id.bound = ++last_bound_;
   return 0;
 }
 
@@ -91,7 +102,7 @@ int Manager::bind(Id& id, Endpoint address) {
 int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, const Endpoint& destination) {
   if (id.addressed || id.listening) return EINVAL;
   if (id.errors >= kMostErrors) return ENOMEM;  // (R9)
-  if (!id.source.known && source && !source->is_any()) {
+  if (!id.source.known && source) {
     if (const int error = bind(id, *source)) return error;
   }
   const bool own = destination.is_any() || is_own(destination);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask of connections (R3, R5 of manager.h).
+// What programs ask of connections (R3, R5, R12 of manager.h).
 
 #include <endian.h>
 #include <infiniband/verbs.h>
@@ -24,9 +24,13 @@ constexpr std::size_t room_of(std::size_t header = 0) {
 }  // namespace
 
 int Manager::listen(Id& id, std::uint32_t backlog) {
-  if (id.connection != nullptr || id.addressed) return EINVAL;
+  if (id.connection != nullptr || id.addressed || id.listening) return EINVAL;
   if (!id.source.known) {
     if (const int error = bind(id, ipv4_endpoint(0))) return error;
+  }
+  if (id.reuses) {  // (R12)
+    if (const int error = check_port(id, id.source, false)) return error;
+    id.reuses = false;
   }
   id.listening = true;
   id.backlog = backlog > 0 && backlog < kMaxBacklog ? backlog : kMaxBacklog;

@@ -759,21 +759,23 @@ TEST_F(ManagerTest, EachFamilyHasItsPortsWhenAProgramSaysSo) {  // R2; tgtd list
   Endpoint any6;
   any6.known = true;
   any6.port = kService;
-  const auto listens = [&](const Endpoint& at, int one_family) {
+  const auto listens = [&](const Endpoint& at, bool one_family) {
     const std::uint32_t id = create(kServer, 10);
-    EXPECT_EQ(set_option(kServer, id, RDMA_OPTION_ID_AFONLY, one_family), 0);
+    if (one_family) {
+      EXPECT_EQ(set_option(kServer, id, RDMA_OPTION_ID_AFONLY, 1), 0);
+    }
     const int error = bind(kServer, id, at);
     return error != 0 ? error : listen(kServer, id);
   };
-  EXPECT_EQ(listens(any6, 1), 0);
+  EXPECT_EQ(listens(any6, true), 0);
   const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   ASSERT_EQ(connect(kClient, client, 5), 0);
   deliver();
   EXPECT_EQ(event(kClient).event, kRejected) << "no request over IPv4";
-  EXPECT_EQ(listens(ipv4_endpoint(0, kService), 0), 0);
+  EXPECT_EQ(listens(ipv4_endpoint(0, kService), false), 0);
   any6.port = kService + 1;
-  EXPECT_EQ(listens(any6, 0), 0);
-  EXPECT_EQ(listens(ipv4_endpoint(0, kService + 1), 1), EADDRINUSE);
+  EXPECT_EQ(listens(any6, false), 0);
+  EXPECT_EQ(listens(ipv4_endpoint(0, kService + 1), true), EADDRNOTAVAIL);
   const std::uint32_t next = routed(kClient, 21, ipv4_endpoint(0xc6120002, kService + 1));
   ASSERT_EQ(connect(kClient, next, 6), 0);
   deliver();
@@ -793,10 +795,151 @@ TEST_F(ManagerTest, TheAckTimeoutIsOfOneSide) {
 TEST_F(ManagerTest, AConnectionKeepsNobodyFromItsListenersPort) {  // perftest -R listens anew with the first one open
   const Pair p = connected();
   const std::uint32_t next = create(kServer, 30);
-  EXPECT_EQ(bind(kServer, next, ipv4_endpoint(0, kService)), EADDRINUSE);
+  EXPECT_EQ(bind(kServer, next, ipv4_endpoint(0, kService)), EADDRNOTAVAIL);
   EXPECT_EQ(destroy(kServer, p.listener), 0);
   EXPECT_EQ(bind(kServer, next, ipv4_endpoint(0, kService)), 0);
   EXPECT_EQ(listen(kServer, next), 0);
+}
+
+TEST_F(ManagerTest, IdsOfOnePortExcludeEachOtherAsInAKernel) {  // R11
+  enum class AfOnly { kUnset, kOff, kOn };
+  struct Bound {
+    Endpoint to;
+    AfOnly option = AfOnly::kUnset;
+  };
+  const auto bound = [&](const Bound& b, std::uint16_t space = RDMA_PS_TCP) {
+    const std::uint32_t id = create(kClient, 20, space);
+    if (b.option != AfOnly::kUnset) {
+      EXPECT_EQ(set_option(kClient, id, RDMA_OPTION_ID_AFONLY, b.option == AfOnly::kOn ? 1 : 0), 0);
+    }
+    const int error = bind(kClient, id, b.to);
+    return std::pair{id, error};
+  };
+  const Endpoint any4 = ipv4_endpoint(0, kService), loopback = ipv4_endpoint(0x7f000001, kService);
+  const Endpoint of_nic4 = ipv4_endpoint(0xc6120001, kService);
+  Endpoint any6, of_nic6, mapped = of_nic4;
+  any6.known = of_nic6.known = true;
+  any6.port = of_nic6.port = kService;
+  of_nic6.ip = two_nics()[0].v6.bytes;
+  mapped.v4 = false;
+  struct Row {
+    Bound first, second;
+    int error;
+  };
+  const std::array rows{
+      Row{{of_nic4}, {of_nic4}, EADDRINUSE},
+      Row{{of_nic4}, {kHost}, 0},
+      Row{{of_nic4}, {any4}, EADDRNOTAVAIL},
+      Row{{of_nic4}, {loopback}, EADDRNOTAVAIL},  // a loopback address is any
+      Row{{any4}, {any4}, EADDRNOTAVAIL},
+      Row{{of_nic6}, {of_nic6}, EADDRINUSE},
+      Row{{of_nic6}, {any6}, EADDRNOTAVAIL},
+      Row{{any6}, {any6}, EADDRNOTAVAIL},
+      Row{{of_nic4}, {of_nic6}, 0},
+      Row{{of_nic4}, {mapped}, 0},  // another family
+      Row{{of_nic4}, {any6}, EADDRNOTAVAIL},
+      Row{{of_nic6}, {any4}, EADDRNOTAVAIL},
+      Row{{any4}, {any6}, EADDRNOTAVAIL},
+      Row{{any4}, {any6, AfOnly::kOff}, EADDRNOTAVAIL},
+      Row{{any4}, {any6, AfOnly::kOn}, 0},
+      Row{{of_nic4}, {any6, AfOnly::kOn}, 0},
+      Row{{any4, AfOnly::kOn}, {any6, AfOnly::kOn}, 0},
+      Row{{any4, AfOnly::kOff}, {any6, AfOnly::kOn}, EADDRNOTAVAIL},
+      Row{{of_nic4, AfOnly::kOff}, {any6, AfOnly::kOn}, EADDRNOTAVAIL},
+      Row{{of_nic4, AfOnly::kOff}, {of_nic6, AfOnly::kOn}, 0},
+  };
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    for (const bool forwards : {true, false}) {
+      SCOPED_TRACE(std::to_string(n) + (forwards ? " forwards" : " backwards"));
+      const auto [first, free] = bound(forwards ? rows[n].first : rows[n].second);
+      const auto [second, error] = bound(forwards ? rows[n].second : rows[n].first);
+      EXPECT_EQ(free, 0);
+      EXPECT_EQ(error, rows[n].error);
+      const auto [elsewhere, other_space] = bound(rows[n].first, RDMA_PS_UDP);
+      EXPECT_EQ(other_space, 0);
+      for (const std::uint32_t id : {first, second, elsewhere}) EXPECT_EQ(destroy(kClient, id), 0);
+    }
+  }
+}
+
+TEST_F(ManagerTest, TheIdThatWasBoundLastSaysWhyAPortIsTaken) {  // R11
+  const Endpoint any = ipv4_endpoint(0, kService), of_nic = ipv4_endpoint(0xc6120001, kService);
+  for (const bool any_last : {true, false}) {
+    std::array<std::uint32_t, 2> ids{create(kClient, 20), create(kClient, 20)};
+    for (const std::uint32_t id : ids) ASSERT_EQ(set_option(kClient, id, RDMA_OPTION_ID_REUSEADDR, 1), 0);
+    ASSERT_EQ(bind(kClient, ids[any_last], any_last ? of_nic : any), 0);
+    ASSERT_EQ(bind(kClient, ids[!any_last], any_last ? any : of_nic), 0);
+    const std::uint32_t next = create(kClient, 20);
+    EXPECT_EQ(bind(kClient, next, of_nic), any_last ? EADDRNOTAVAIL : EADDRINUSE);
+    for (const std::uint32_t id : {ids[0], ids[1], next}) EXPECT_EQ(destroy(kClient, id), 0);
+  }
+}
+
+TEST_F(ManagerTest, AListenerIsAloneAtItsPort) {  // R12
+  const auto shares = [&](const Endpoint& to) {
+    const std::uint32_t id = create(kClient, 20);
+    EXPECT_EQ(set_option(kClient, id, RDMA_OPTION_ID_REUSEADDR, 1), 0);
+    return std::pair{id, bind(kClient, id, to)};
+  };
+  for (const bool any : {true, false}) {
+    SCOPED_TRACE(any);
+    const Endpoint at = ipv4_endpoint(any ? 0 : 0xc6120001, kService);
+    const int taken = any ? EADDRNOTAVAIL : EADDRINUSE;
+    const auto [a, a_bound] = shares(at);
+    const auto [b, b_bound] = shares(at);
+    EXPECT_EQ(a_bound, 0);
+    EXPECT_EQ(b_bound, 0);
+    EXPECT_EQ(listen(kClient, a), taken) << "the other one is bound";
+    EXPECT_EQ(listen(kClient, b), taken);
+    EXPECT_EQ(destroy(kClient, b), 0);
+    EXPECT_EQ(listen(kClient, a), 0);
+    EXPECT_EQ(listen(kClient, a), EINVAL) << "it listens";
+    const auto [c, c_bound] = shares(at);
+    EXPECT_EQ(c_bound, taken) << "a listener does not share";
+    EXPECT_EQ(destroy(kClient, a), 0);
+    EXPECT_EQ(bind(kClient, c, at), 0);
+    EXPECT_EQ(listen(kClient, c), 0);
+    EXPECT_EQ(destroy(kClient, c), 0);
+  }
+}
+
+TEST_F(ManagerTest, OptionsOfPortsAreTakenInTime) {  // R12
+  const auto reuse = [&](std::uint32_t id, int on) { return set_option(kClient, id, RDMA_OPTION_ID_REUSEADDR, on); };
+  const auto afonly = [&](std::uint32_t id) { return set_option(kClient, id, RDMA_OPTION_ID_AFONLY, 1); };
+  const std::uint32_t id = create(kClient, 20);
+  for (const int on : {1, 0}) EXPECT_EQ(reuse(id, on), 0) << "not bound yet";
+  ASSERT_EQ(bind(kClient, id, ipv4_endpoint(0, kService)), 0);
+  EXPECT_EQ(afonly(id), 0);
+  EXPECT_EQ(reuse(id, 1), 0);
+  EXPECT_EQ(reuse(id, 0), EINVAL);
+  ASSERT_EQ(listen(kClient, id), 0);
+  for (const int on : {1, 0}) EXPECT_EQ(reuse(id, on), EINVAL) << "it listens";
+  EXPECT_EQ(afonly(id), EINVAL);
+  const std::uint32_t client = routed(kClient, 21, ipv4_endpoint(0xc6120002, kService));
+  EXPECT_EQ(reuse(client, 1), 0);
+  EXPECT_EQ(afonly(client), EINVAL);
+}
+
+TEST_F(ManagerTest, APortIsThatOfTheSourceAlsoAtAnyAddress) {  // R2, R11
+  const auto resolves = [&](std::uint32_t id) {
+    rdma_ucm_resolve_addr c{};
+    c.id = id;
+    c.src_size = c.dst_size = sizeof(sockaddr_in);
+    put(ipv4_endpoint(0, 7000), c.src_addr);
+    put(ipv4_endpoint(0xc6120002, kService), c.dst_addr);
+    return command(kClient, RDMA_USER_CM_CMD_RESOLVE_ADDR, c);
+  };
+  const std::uint32_t id = create(kClient, 20);
+  ASSERT_EQ(resolves(id), 0);
+  rdma_ucm_query q{};
+  q.id = id;
+  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+  const auto r = replied<rdma_ucm_query_route_resp>();
+  sockaddr_in in;
+  std::memcpy(&in, &r.src_addr, sizeof in);
+  EXPECT_EQ(ntohs(in.sin_port), 7000);
+  EXPECT_EQ(ntohl(in.sin_addr.s_addr), 0xc6120001u) << "of the NIC that it leaves by";
+  EXPECT_EQ(resolves(create(kClient, 21)), EADDRNOTAVAIL);
 }
 
 TEST_F(ManagerTest, APortHasOneListener) {
@@ -808,8 +951,8 @@ TEST_F(ManagerTest, APortHasOneListener) {
     return bind(kClient, id, to);
   };
   EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
-  EXPECT_EQ(bound(ipv4_endpoint(0, kService)), EADDRINUSE);
-  EXPECT_EQ(bound(ipv4_endpoint(0xc6120001, kService)), EADDRINUSE);
+  EXPECT_EQ(bound(ipv4_endpoint(0, kService)), EADDRNOTAVAIL);
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120001, kService)), EADDRNOTAVAIL);
   EXPECT_EQ(bound(ipv4_endpoint(0xc6120001, kService + 1)), 0);
   EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
   std::set<int> ports;
