@@ -20,8 +20,8 @@ struct Flow {
   static constexpr std::size_t kReceivesKept = 32;
   static constexpr std::size_t kCandidatesKept = 16;
   static constexpr std::size_t kSrqsKept = 256;
-  static constexpr std::size_t kRnrKept = 4096;
-  static constexpr std::size_t kNaksKept = 1024;
+  static constexpr std::size_t kRnrKept = 16384;
+  static constexpr std::size_t kNaksKept = 16384;
   static constexpr std::size_t kUsesKept = 32;
 
   struct Answer {

@@ -23,8 +23,11 @@ void StrictReceiver::request(const Headers& h, std::uint32_t mtu, std::uint64_t 
   }
   refusals_ += alone_;
   alone_ = false;
-  if (!waits_ && losses_.size() < kLossesKept) losses_.push_back({low_, high_, packet});  // (R1)
-  certain_ &= losses_.size() < kLossesKept;
+  if (!waits_ && losses_.size() < kLossesKept) {
+    losses_.push_back({low_, high_, packet});  // (R1)
+  } else {
+    certain_ &= waits_;  // (R5)
+  }
   waits_ = true;
 }
 

@@ -22,7 +22,7 @@ namespace rxnic {
 
 class StrictReceiver {
  public:
-  static constexpr std::size_t kLossesKept = 1024;
+  static constexpr std::size_t kLossesKept = 16384;
   static constexpr std::size_t kReceivesKept = 32;
   static constexpr std::size_t kEndsKept = 256;
 

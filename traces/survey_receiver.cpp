@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "model/types/syndrome.h"
 #include "traces/survey_pairs.h"
@@ -66,16 +68,17 @@ void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
 
 // What the captured receiver refused, and what that shows. (R10, R11)
 void find_naks(const Flow& in, FlowIndex flow, const Flow& out, SurveyedQp& qp) {
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::size_t> places;
   for (const Flow::Nak& nak : out.naks) {
-    const auto same = std::find_if(qp.naks.begin(), qp.naks.end(), [&nak](const SurveyedNak& n) {
-      return n.psn == nak.psn && n.syndrome == nak.syndrome;
-    });
-    (same != qp.naks.end() ? *same : qp.naks.emplace_back(SurveyedNak{nak.psn, nak.syndrome, {}}))
-        .packets.push_back(nak.packet);
+    const auto [place, is_new] = places.try_emplace({nak.psn.value, nak.syndrome}, qp.naks.size());
+    if (is_new) qp.naks.push_back({nak.psn, nak.syndrome, {}});
+    qp.naks[place->second].packets.push_back(nak.packet);
   }
+  auto later = out.naks.begin();  // than the loss: both are in the order of their packets
   for (const StrictReceiver::Loss& loss : in.strict.losses()) {
-    qp.network_losses += std::any_of(out.naks.begin(), out.naks.end(), [&loss](const Flow::Nak& nak) {
-      return nak.syndrome == kNakSequence && StrictReceiver::may_be(loss, nak.psn) && nak.packet > loss.packet;
+    later = std::find_if(later, out.naks.end(), [&loss](const Flow::Nak& nak) { return nak.packet > loss.packet; });
+    qp.network_losses += std::any_of(later, out.naks.end(), [&loss](const Flow::Nak& nak) {
+      return nak.syndrome == kNakSequence && StrictReceiver::may_be(loss, nak.psn);
     });
   }
   const bool any = !in.strict.losses().empty() || in.strict.refusals() != 0;

@@ -40,6 +40,22 @@ TEST(StrictReceiver, ARequestAheadIsOneLossUntilTheExpectedOneComes) {  // R1
   EXPECT_EQ(r.strict.receives_before(Psn{2}), 3u);
 }
 
+TEST(StrictReceiver, SoManyLossesAreKeptAndOneMoreIsUncertain) {  // R5
+  Requests r;
+  r.request(0);
+  std::uint32_t psn = 0;
+  const auto lose = [&] {
+    r.request(psn + 2);
+    r.request(psn + 1);
+    r.request(psn += 2);
+  };
+  while (r.strict.losses().size() < StrictReceiver::kLossesKept) lose();
+  EXPECT_TRUE(r.strict.is_certain(1024));
+  lose();
+  EXPECT_EQ(r.strict.losses().size(), StrictReceiver::kLossesKept);
+  EXPECT_FALSE(r.strict.is_certain(1024));
+}
+
 TEST(StrictReceiver, WhatWasNotTakenIsInNoMessage) {  // R1
   Requests r;
   r.request(0, Operation::kSendFirst, 1024);
