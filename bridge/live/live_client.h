@@ -66,18 +66,27 @@ class EventPipe {
 
 using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
 
-// How many doorbells of a client may be taken. (live_programs.h R16)
+// How many doorbells of a client may be taken. What a look takes beyond that, less than a word of them, is owed.
+// (live_programs.h R16)
 struct DoorbellBudget {
-  static constexpr std::uint32_t kMost = 4 * channel::kDoorbells;  // all that may go before sends
-  static constexpr std::uint32_t kOfLook = 32;
-  std::uint32_t left = kMost;
-  std::uint64_t look = 0;  // for which it was last brought up to date
-  bool exceeded = false;   // in that look
-  void begin(std::uint64_t number) {
-    left = static_cast<std::uint32_t>(std::min<std::uint64_t>(kMost, left + (number - look) * kOfLook));
+  static constexpr std::int64_t kMost = channel::kBoards * channel::kDoorbells;  // all there are
+  static constexpr std::int64_t kOfLook = 8;
+  static constexpr std::int64_t kParts = 256;  // of a doorbell, in which `parts` is counted
+  static constexpr std::int64_t kFull = kMost * kParts;
+  std::int64_t parts = kFull;  // below 0: owed
+  std::uint64_t look = 0;      // for which it was last brought up to date
+  // In that look: what is rung that goes before sends, whether that is more than may be taken.
+  std::uint32_t before_sends = 0;
+  bool exceeded = false;
+  // `held_back`: so many clients had nothing left.
+  void begin(std::uint64_t number, std::int64_t held_back) {
+    const auto looks = static_cast<std::int64_t>(number - look);
+    parts = std::min(kFull, parts + looks * kOfLook * kParts / std::max<std::int64_t>(held_back, 1));
     look = number;
+    before_sends = 0;
   }
-  void spend(std::size_t doorbells) { left -= static_cast<std::uint32_t>(std::min<std::size_t>(left, doorbells)); }
+  std::uint32_t left() const { return static_cast<std::uint32_t>(std::max<std::int64_t>(parts, 0) / kParts); }
+  void spend(std::size_t doorbells) { parts -= static_cast<std::int64_t>(doorbells) * kParts; }
 };
 
 class LiveClient {

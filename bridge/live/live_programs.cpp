@@ -149,6 +149,8 @@ void LivePrograms::look(Cycle now) {
   for (const Board b : {Board::kReceive, Board::kTags, Board::kConsumer}) {
     for (LiveClient* client : active_) take_board(*client, b);
   }
+  held_back_ = std::count_if(active_.begin(), active_.end(),
+                             [](const LiveClient* client) { return client->doorbells.left() == 0; });
   for (const Board b : {Board::kReceive, Board::kTags, Board::kConsumer, Board::kArm, Board::kSend}) {
     auto& taken = taken_[static_cast<std::size_t>(b)];
     doorbells_.insert(doorbells_.end(), taken.begin(), taken.end());
@@ -159,23 +161,24 @@ void LivePrograms::look(Cycle now) {
 // R16: whether what goes before sends is more than may be taken. Hardly ever has anything to be counted.
 void LivePrograms::begin_look(LiveClient& client) {
   DoorbellBudget& budget = client.doorbells;
-  budget.begin(counters_.looks);
-  std::uint32_t rung = 0;
-  if (budget.left < DoorbellBudget::kMost) {
+  budget.begin(counters_.looks, held_back_);
+  if (budget.parts < DoorbellBudget::kFull) {
     for (const Board b : {Board::kArm, Board::kReceive, Board::kTags, Board::kConsumer}) {
-      rung += channel::count_rung(channel::board(client.mapping().base(), b), budget.left);
+      budget.before_sends += channel::count_rung(channel::board(client.mapping().base(), b), budget.left());
     }
   }
-  budget.exceeded = rung > budget.left;
+  budget.exceeded = budget.before_sends > budget.left();
   if (budget.exceeded) client.mapping().header().rung.store(1, std::memory_order_seq_cst);
 }
 
 void LivePrograms::take_board(LiveClient& client, Board b) {
   auto& taken = taken_[static_cast<std::size_t>(b)];
   const std::size_t before = taken.size();
-  const bool limited = b == Board::kSend || client.doorbells.exceeded;
-  const bool more = channel::take_rung(channel::board(client.mapping().base(), b),
-                                       limited ? client.doorbells.left : channel::kDoorbells,
+  const DoorbellBudget& budget = client.doorbells;
+  std::uint32_t most = channel::kDoorbells;
+  if (budget.exceeded) most = budget.left();
+  if (b == Board::kSend) most = budget.left() - budget.before_sends;
+  const bool more = channel::take_rung(channel::board(client.mapping().base(), b), most,
                                        [&](std::uint32_t index, std::uint64_t value) {
                                          taken.push_back({client.id(), b, index, value});
                                        });

@@ -36,9 +36,10 @@
 //   R14 on_show is called at the beginning of wait().
 //   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example,
 //       ends that connection and no other. A line says so.
-//   R16 A client that rings without a pause takes no other one's time: beyond DoorbellBudget::kMost doorbells at once
-//       it has kOfLook in each look. The rest is taken in later looks, sends and arms only when everything that goes
-//       before them has been taken (R4). A client that is held back is seen late, by others too, and holds nobody back.
+//   R16 A client that rings without a pause takes no other one's time. Beyond DoorbellBudget::kMost doorbells at once
+//       it has kOfLook in each look, on average, and all such clients have these together. The rest is taken in later
+//       looks, sends and arms only when everything that goes before them has been taken (R4). A client that is held
+//       back is seen late, by others too, and holds nobody back.
 //   R17 Completion channels take the descriptors that clients and connections do not need, or a quarter of all where
 //       that would be less. A further one is EMFILE. When half of them are taken no program gets more than
 //       kChannelShare, however many NICs it has opened. So others can attach, and have some channels, too.
@@ -250,6 +251,7 @@ class LivePrograms final : public Programs {
   Clock::time_point cut_off_at_{};  // ended_: when the run ends although clients are not closed
   bool cut_off_ = false;            // it has (R8)
   std::uint32_t events_to_poll_ = kEventsPerPoll;
+  std::int64_t held_back_ = 0;  // clients without a doorbell left at the end of the last look that took any (R16)
   struct sigaction old_pipe_action_ = {};
 };
 
