@@ -12,12 +12,12 @@ namespace rxnic {
 
 namespace {
 // A slot with the most SGEs, a list's header and the end mark, rounded up to a power of two.
-constexpr std::size_t kMaxStride = 1024;
+constexpr std::size_t kRingMaxStride = 1024;
 }  // namespace
 
 ReceiveRing::ReceiveRing(const ReceiveRingParams& params) : places_(params.queue.slots), params_(params) {
   const std::uint32_t slots = params.queue.slots;
-  if (params.sges > kMaxSge || params.queue.stride > kMaxStride)
+  if (params.sges > kMaxSge || params.queue.stride > kRingMaxStride)
     throw std::invalid_argument("a WQE with too many SGEs");
   if (params.sges > 1) pieces_.resize(params.sges);
   const bool list = params.queue.layout == WqLayout::kLinkedList;
@@ -82,7 +82,7 @@ void ReceiveRing::write(HostMemory& memory, std::uint32_t slot, std::uint32_t bu
 }
 
 void ReceiveRing::write(HostMemory& memory, std::uint32_t slot, std::uint32_t next, std::span<const DataSegment> sges) {
-  std::array<std::uint8_t, kMaxStride> bytes;
+  std::array<std::uint8_t, kRingMaxStride> bytes;
   const std::span<std::uint8_t> wqe(bytes.data(), params_.queue.stride);
   std::fill(wqe.begin(), wqe.end(), std::uint8_t{0});  // behind the list's end
   write_wqe(wqe, params_.queue.layout, next, sges);

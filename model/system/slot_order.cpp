@@ -7,12 +7,12 @@
 namespace rxnic {
 
 namespace {
-constexpr std::uint32_t kWordBits = 64;
+constexpr std::uint32_t kWordSlots = 64;
 }
 
 SlotOrder::SlotOrder(WqeOrder order, std::uint64_t seed, std::uint32_t slots, std::uint32_t first)
     : order_(order), state_(seed) {
-  if (order == WqeOrder::kSequential) bits_.resize((slots + kWordBits - 1) / kWordBits);
+  if (order == WqeOrder::kSequential) bits_.resize((slots + kWordSlots - 1) / kWordSlots);
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     if (slot != first) give_back(slot);
   }
@@ -21,7 +21,7 @@ SlotOrder::SlotOrder(WqeOrder order, std::uint64_t seed, std::uint32_t slots, st
 void SlotOrder::give_back(std::uint32_t slot) {
   ++free_count_;
   if (order_ == WqeOrder::kSequential) {
-    bits_[slot / kWordBits] |= std::uint64_t{1} << slot % kWordBits;
+    bits_[slot / kWordSlots] |= std::uint64_t{1} << slot % kWordSlots;
   } else {
     slots_.push_back(slot);
   }
@@ -38,14 +38,14 @@ std::uint32_t SlotOrder::take(std::uint32_t last) {
 }
 
 std::uint32_t SlotOrder::take_behind(std::uint32_t last) {
-  std::size_t word = last / kWordBits;
+  std::size_t word = last / kWordSlots;
   // First the slots above `last` in its word; that word as a whole once more when the search has come round.
-  const std::uint64_t above = last % kWordBits == kWordBits - 1 ? 0 : ~std::uint64_t{0} << (last % kWordBits + 1);
+  const std::uint64_t above = last % kWordSlots == kWordSlots - 1 ? 0 : ~std::uint64_t{0} << (last % kWordSlots + 1);
   for (std::uint64_t candidates = bits_[word] & above;; candidates = bits_[word]) {
     if (candidates != 0) {
       const auto bit = static_cast<std::uint32_t>(std::countr_zero(candidates));
       bits_[word] &= ~(std::uint64_t{1} << bit);
-      return static_cast<std::uint32_t>(word) * kWordBits + bit;
+      return static_cast<std::uint32_t>(word) * kWordSlots + bit;
     }
     word = (word + 1) % bits_.size();
   }

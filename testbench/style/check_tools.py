@@ -31,6 +31,8 @@ from check_style import SKIPPED, Tree
 # What clang-tidy looks at: the sources of these folders, and the headers that they include. Tests are left out: they
 # are as many lines again, would take twice the time, and are the place where an error shows itself.
 TIDIED = ("model/", "traces/", "bridge/")
+# What all targets of such a folder have is looked at as one: names that are local to a source differ within it.
+ONE_UNIT = ("model", "bridge/rxnic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,30 +97,38 @@ def translation_units(tree, build, headers):
         if not tidied & {path, *(headers.direct(path) if path.is_relative_to(build) else [])}:
             continue
         words = shlex.split(entry["command"])
-        kept, isystem = [], False
-        for word in words:
-            if isystem or word == "-isystem" or re.match(r"-[ID]|-std=", word):
-                kept.append(word)
-            isystem = word == "-isystem"
+        kept = []
+        for word, before in zip(words, ["", *words]):
+            if before == "-isystem" or re.match(r"-[ID]|-std=", word):
+                kept.append(before * (before == "-isystem") + word)
         arguments[path] = kept
     return arguments
 
 
-def joined_units(units, folder):
-    """With what CMake has joined for a target as one: what its sources include is read, and looked at, once."""
-    targets, joined = collections.defaultdict(list), {}
+def room_of(unit, build):
+    """What is looked at as one with sources that CMake has joined: a folder of ONE_UNIT, or else their target."""
+    target = unit.parent.parent  # build/model/core/CMakeFiles/rxnic_core.dir/Unity/unity_0_cxx.cxx
+    inside = target.relative_to(build)
+    return next((folder.replace("/", "_") for folder in ONE_UNIT if inside.is_relative_to(folder)), target.stem)
+
+
+def joined_units(units, build):
+    """What CMake has joined becomes one unit for a target, or for a folder of ONE_UNIT. The headers that its sources
+    include are read, and looked at, once. They take most of the time."""
+    folder = build / "style" / "joined"
+    rooms, joined = collections.defaultdict(list), {}
     for path, arguments in units.items():
         if path.parent.name == "Unity":
-            targets[path.parent.parent.stem, tuple(arguments)].append(path)
+            rooms[room_of(path, build)].append(path)
         else:
             joined[path] = arguments
     folder.mkdir(parents=True, exist_ok=True)
-    for number, ((target, arguments), paths) in enumerate(targets.items()):
+    for room, paths in rooms.items():
         path = paths[0]
         if len(paths) > 1:
-            path = folder / f"{target}_{number}.cpp"
+            path = folder / f"{room}.cpp"
             path.write_text("".join(f'#include "{part}"\n' for part in sorted(paths)))
-        joined[path] = list(arguments)
+        joined[path] = list(dict.fromkeys(word for part in paths for word in units[part]))
     return joined
 
 
@@ -160,7 +170,7 @@ def jobs_of(tool, tree, build, program, version):
     headers = Headers(tree, build)
     tidy = tool == "clang_tidy"
     if tidy:
-        units = joined_units(translation_units(tree, build, headers), build / "style" / "joined")
+        units = joined_units(translation_units(tree, build, headers), build)
     else:
         units = {tree.root / name: [] for name in files_of(tool, tree)}
     for path, arguments in units.items():

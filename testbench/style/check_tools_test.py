@@ -19,6 +19,7 @@ import check_tools
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "fake version 14.0.6"; exit 0; fi
 status=0
+echo "$*" > "$RAN.line"
 for word in "$@"; do
   case "$word" in
     --) break ;;
@@ -141,11 +142,23 @@ class CheckTools(unittest.TestCase):
         self.write("build/dev/compile_commands.json", json.dumps(
             [{"file": str(self.root / f"build/dev/core.dir/Unity/unity_{n}_cxx.cxx"), "command": "c++ -c"}
              for n in (0, 1)]))
-        joined = "build/dev/style/joined/core_0.cpp"
+        joined = "build/dev/style/joined/core.cpp"
         self.assertEqual(self.looked_at(), [joined])
         self.assertEqual(self.looked_at(), [])
         self.write("model/types/ids.h", "// changed\n")
         self.assertEqual(self.looked_at(), [joined])
+
+    def test_what_the_targets_of_a_folder_have_is_looked_at_as_one(self):
+        self.use_fake("clang-tidy-14")
+        units = []
+        for name, of in (("list.cpp", "model/core/CMakeFiles/core.dir"), ("other.cpp", "model/nic/CMakeFiles/nic.dir")):
+            units.append(f"build/dev/{of}/Unity/unity_0_cxx.cxx")
+            self.write(units[-1], f'#include "{self.root / "model/core" / name}"\n')
+        self.write("build/dev/compile_commands.json", json.dumps(
+            [{"file": str(self.root / unit), "command": f"c++ -c -DA{n} -isystem /usr/include -DB"}
+             for n, unit in enumerate(units)]))
+        self.assertEqual(self.looked_at(), ["build/dev/style/joined/model.cpp"])
+        self.assertIn("model.cpp -- -DA0 -isystem/usr/include -DB -DA1\n", (self.build.parent / "ran.line").read_text())
 
     def test_a_file_with_a_fault_is_looked_at_until_it_is_mended(self):
         self.use_fake("clang-tidy-14")

@@ -70,9 +70,9 @@ class FieldWriter {
   throw std::invalid_argument(fmt::format("{} {}; expected {}", name, found, expected));
 }
 
-class Reader {
+class FieldReader {
  public:
-  explicit Reader(const json& from) : from_(from) {}
+  explicit FieldReader(const json& from) : from_(from) {}
   template <std::unsigned_integral T>
   void operator()(const char* name, T& value) {
     const json& found = take(name);
@@ -109,7 +109,7 @@ class Reader {
   void operator()(const char* name, T& nested) {
     const json& found = take(name);
     if (!found.is_object()) refuse(name, "with another value", "an object");
-    Reader(found).object(nested);
+    FieldReader(found).object(nested);
   }
   template <class T>
   void object(T& of) {
@@ -162,7 +162,7 @@ Message parse_message(const std::string& type, const json& body) {
   channel::with_body(m, [&](auto& part) {
     has_body = true;
     part = {};
-    Reader(body).object(part);
+    FieldReader(body).object(part);
   });
   if (!has_body && !body.empty()) refuse("body", "with fields", "none for this type");
   return m;
