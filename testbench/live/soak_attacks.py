@@ -13,6 +13,7 @@ import resource
 import shlex
 import shutil
 import signal
+import threading
 import time
 import typing
 
@@ -229,7 +230,8 @@ class Manager:
             sender, peer = abuse_check.lingering_socket(20)
             with sender, peer:
                 bad.send(bad.CREATE_ID, bytes(24), sender.fileno())
-                sender.close()
+                # The agent may have closed it already: then this close is the last one, and waits.
+                threading.Thread(target=sender.close).start()
                 self.soak.bench.expect_equal(bad.answer(), None, "rdma_cm: a descriptor that it has no use for")
                 self.serves()
             yield
