@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`rxnic run` and `rxnic serve` as a user sees them: exit codes, Ctrl-C, who may connect to the socket, leftovers."""
+import contextlib
 import json
 import os
 import pathlib
@@ -334,6 +335,33 @@ def preload(bench):
     bench.expect_equal(without.stderr, "", "--no-device-files")
 
 
+# Stands for a program of a pair, which ends well, or whose client fails while the server waits, or whose server fails.
+# It needs the address 127.0.0.1 in figures: a system may have no names.
+STAND_IN = """
+import socket, sys, time
+if sys.argv[-1] != "127.0.0.1":
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+    listener.accept()[0].recv(1)
+    time.sleep(600 if "fails" in sys.argv else 0)
+    sys.exit(4 if "server" in sys.argv else 0)
+with socket.create_connection(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1]))) as sender:
+    sender.sendall(b"x")
+sys.exit(3 if "fails" in sys.argv else 0)
+"""
+
+
+def pingpong(bench):
+    """The exit status of scripts/pingpong. A client that fails ends its server, too."""
+    program = bench.folder / "program"
+    program.write_text(f"#!{PYTHON}\n{STAND_IN}", encoding="utf-8")
+    program.chmod(0o755)
+    for word, status in (("well", 0), ("fails", 3), ("server", 4)):
+        with contextlib.closing(live.Port()) as port:
+            done = bench.start(e2e.ROOT / "scripts" / "pingpong", program, word,
+                               env={**os.environ, "RXNIC_PORT": str(port.number)})
+        bench.expect_equal(done.returncode, status, f"{word}: {done.stderr}")
+
+
 def without_proc(bench):
     """Without /proc: a message."""
     if "libasan" in str(bench.options.preload):
@@ -418,7 +446,7 @@ def fatal(bench):
 
 CHECKS = {"status": status, "leaves": leaves, "hidden": hidden, "ends": ends, "interrupt": interrupt, "users": users,
           "network": network, "libfabric": libfabric, "preload": preload, "without_proc": without_proc,
-          "refused": refused, "lockstep": lockstep, "fatal": fatal}
+          "pingpong": pingpong, "refused": refused, "lockstep": lockstep, "fatal": fatal}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
