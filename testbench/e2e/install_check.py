@@ -108,6 +108,9 @@ def model(bench):
 
 def package(bench):
     """The Debian packages that cpack makes, of the program and of the model: both work where they are unpacked."""
+    for tool in ("dpkg-deb", "dpkg-shlibdeps", "file"):
+        if not shutil.which(tool):
+            raise e2e.Skip(f"{tool} is not installed")
     done_well(bench, "cpack", "cpack", "-G", "DEB", "--config", bench.options.build / "CPackConfig.cmake", "-B",
               "packages")
     made = {path.name.split("_")[0]: path for path in (bench.folder / "packages").glob("*.deb")}

@@ -51,6 +51,7 @@ echo "setup exits $?"
 find /etc/systemd/system /etc/rc?.d -type l '(' -name '*before*' -o -name '*brought*' ')' -printf 'link %p\\n'
 [[ ! -e /usr/sbin/policy-rc.d ]] || echo "policy left: $(cat /usr/sbin/policy-rc.d)"
 """
+# Where the root folder is no mount of its own, in a plain chroot, there is none either.
 COPY = """mount --make-rprivate / && mount -t tmpfs tmpfs "$1" && cd "$1" && mkdir upper work root &&
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" root &&
 mount --rbind /dev root/dev && mount --rbind /proc root/proc && cp -r "$0" root/scene || exit 77
@@ -72,7 +73,7 @@ def in_copy(bench, policy="", status=0):
         (scene / name).write_text(text)
         (scene / name).chmod(0o755)
     shutil.copy(e2e.ROOT / "scripts" / "setup", scene)
-    done = bench.start("unshare", "--mount", "bash", "-c", COPY, scene, root,
+    done = bench.start("unshare", "--mount", "--propagation", "unchanged", "bash", "-c", COPY, scene, root,
                        env={**os.environ, "POLICY": policy, "STATUS": str(status)})
     if done.returncode == e2e.SKIPPED:
         raise e2e.Skip(f"no copy of the root folder: {done.stderr.strip()}")
