@@ -196,6 +196,7 @@ class Fabric:
 
     def open(self):
         options = self.bench.options
+        reach_what_is_loaded(self)
         if self.own:
             self.open_own()
             return
@@ -211,8 +212,6 @@ class Fabric:
         os.mkfifo(stop)
         if self.uid is not None:
             os.chown(stop, self.uid, self.uid)
-        for file in ("librxnic_device_files.so", "rxnic_cm_agent"):
-            reachable(self.bench.options.verbs.parent / file, self)
         self.simulator = self.start("simulator", reachable(self.bench.options.rxnic, self), "run", "--quiet",
                                     "--network", "own", "--grace", "off", "--nics", self.nics, *self.arguments, "--",
                                     "sh", "-c", HOLDER, self.folder)
@@ -325,8 +324,7 @@ class Run:
 
     def start(self, *command, arguments=()):
         library = str(reachable(self.bench.options.verbs, self).parent)
-        for file in ("librxnic_device_files.so", "rxnic_cm_agent"):
-            reachable(self.bench.options.verbs.parent / file, self)
+        reach_what_is_loaded(self)
         simulator = [reachable(self.bench.options.rxnic, self), "run", "--quiet", *arguments, "--out",
                      self.folder / "out", "--"]
         with_variables = ["sh", "-c", f'exec env {variables(self.bench)} "$@"', "sh"]
@@ -396,6 +394,12 @@ def reachable(file, fabric):
         shutil.copy(file, copy)
         copy.chmod(0o755)
     return copy
+
+
+def reach_what_is_loaded(fabric):
+    """What the simulator and its programs look for beside the library."""
+    for file in ("librxnic_device_files.so", "rxnic_cm_agent"):
+        reachable(fabric.bench.options.verbs.parent / file, fabric)
 
 
 def counters(report, block):
