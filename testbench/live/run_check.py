@@ -256,6 +256,7 @@ KINDS = ("dummy", "ifb")
 
 def network(bench):
     """--network own: an interface for each NIC, TCP by its address, nothing of the host; as root and as a user."""
+    live.need("ip")
     running = any(bench.start("unshare", "-rn", "ip", "link", "add", "rxnic0", "type", kind).returncode == 0
                   for kind in KINDS)
     with socket.create_server(("127.0.0.1", 0)) as host:
