@@ -3,6 +3,12 @@
 
 namespace rxnic {
 
+void collect_time(Engine& engine, RunResult& r) {
+  engine.settle();
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+}
+
 void collect_blocks(Nic& nic, NicResult& r) {
   for (const Block* block : nic.blocks()) {
     BlockResult& one = r.blocks.emplace_back(BlockResult{block->basename(), block->account(), {}});

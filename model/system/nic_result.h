@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says of a NIC, from its blocks.
+// What a report says of a run and of each NIC, from the engine and the blocks.
 #pragma once
 
 #include "model/nic/nic.h"
@@ -19,6 +19,8 @@ std::vector<NamedCount> named_counts(const C& counters) {
   return out;
 }
 
+// How long the run has been, up to the present cycle. Settles the engine.
+void collect_time(Engine& engine, RunResult& r);
 // Fills r.blocks, in the order of nic.blocks(), r.transport and r.events. The engine has settled.
 void collect_blocks(Nic& nic, NicResult& r);
 // The blocks, and what the NIC itself has counted of packets, messages and completions.

@@ -77,9 +77,7 @@ std::uint64_t Simulation::state_hash() {
 }
 
 void Simulation::collect(RunResult& r) {
-  engine.settle();
-  r.cycles = engine.now().count + 1;
-  r.time_ps = r.cycles * engine.clock_period_ps();
+  collect_time(engine, r);
   r.packets = nic.shared.ledger.counters();
   r.messages = r.packets.messages;
   r.cqes = host.counters().cqes;

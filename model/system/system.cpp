@@ -121,10 +121,8 @@ void System::attach(std::uint32_t n, const PortAddress& address) {
 }
 
 RunResult System::result() {
-  engine.settle();
   RunResult r;
-  r.cycles = engine.now().count + 1;
-  r.time_ps = r.cycles * engine.clock_period_ps();
+  collect_time(engine, r);
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& s : stations_) {

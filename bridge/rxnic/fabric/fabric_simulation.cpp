@@ -112,10 +112,8 @@ LiveFigures FabricSimulation::figures() const {
 }
 
 void FabricSimulation::collect(RunResult& r) {
-  engine.settle();
+  collect_time(engine, r);
   memory_.publish();
-  r.cycles = engine.now().count + 1;
-  r.time_ps = r.cycles * engine.clock_period_ps();
   r.programs = statistics_.programs();
   if (r.programs.empty()) r.warnings.emplace_back(kNoProgram);
   Latencies latencies(engine.clock_period_ps());
