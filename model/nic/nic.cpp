@@ -28,8 +28,12 @@ PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
 
 }  // namespace
 
+NicParts::NicParts(const Params& p, const NicOptions& options, const Cycle* now)
+    : shared(quotas(p, options), now, p.srq_wqe_fetcher.wqe_store_entries,
+             p.qp_context_cache.sets * p.qp_context_cache.ways) {}
+
 template <class T>
-Link<T>& Nic::link(const std::string& name, std::uint32_t capacity) {
+Link<T>& NicParts::link(const std::string& name, std::uint32_t capacity) {
   auto made = std::make_unique<Link<T>>(name.c_str(), capacity);
   Link<T>& ref = *made;
   links_.push_back(std::move(made));
@@ -37,7 +41,7 @@ Link<T>& Nic::link(const std::string& name, std::uint32_t capacity) {
 }
 
 template <class Ports>
-Ports& Nic::place(const MakeBlock<Ports>& make, const char* block, const BlockPlace& at) {
+Ports& NicParts::place(const MakeBlock<Ports>& make, const char* block, const BlockPlace& at) {
   auto made = make ? make(block, at) : nullptr;
   if (made == nullptr) throw std::invalid_argument(fmt::format("NicBlocks::{}: found none; expected a block", block));
   Ports& ref = *made;
@@ -45,11 +49,42 @@ Ports& Nic::place(const MakeBlock<Ports>& make, const char* block, const BlockPl
   return ref;
 }
 
+BlocksOfNic NicParts::make_blocks(const NicOptions& options, const BlockPlace& at) {
+  const NicBlocks& make = options.blocks;
+  return {
+      .rx_buffer = place(make.rx_buffer, "rx_buffer", at),
+      .rx_parser = place(make.rx_parser, "rx_parser", at),
+      .qp_context_cache = place(make.qp_context_cache, "qp_context_cache", at),
+      .transport_checker = place(make.transport_checker, "transport_checker", at),
+      .tag_match_cam = place(make.tag_match_cam, "tag_match_cam", at),
+      .srq_wqe_fetcher = place(make.srq_wqe_fetcher, "srq_wqe_fetcher", at),
+      .grh_scatter = place(make.grh_scatter, "grh_scatter", at),
+      .address_translator = place(make.address_translator, "address_translator", at),
+      .dma_engine = place(make.dma_engine, "dma_engine", at),
+      .cqe_generator = place(make.cqe_generator, "cqe_generator", at),
+      .ack_generator = place(make.ack_generator, "ack_generator", at),
+      .command_processor = place(make.command_processor, "command_processor", at),
+      .requester = options.requester ? &place(make.requester, "requester", at) : nullptr,
+  };
+}
+
+std::vector<Block*> NicParts::blocks() {
+  std::vector<Block*> all;
+  for (const auto& block : blocks_) all.push_back(block.get());
+  return all;
+}
+
+// Last of all: an engine does not get parts of a NIC that has thrown.
+void NicParts::add_to(Engine& engine) const {
+  for (const auto& block : blocks_) engine.add(*block);
+  for (const auto& made : links_) engine.add(*made);
+}
+
 Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
          const NicOptions& options)
     : sc_module(name),
-      shared(quotas(p, options), &engine.now(), p.srq_wqe_fetcher.wqe_store_entries,
-             p.qp_context_cache.sets * p.qp_context_cache.ways),
+      NicParts(p, options, &engine.now()),
+      BlocksOfNic(make_blocks(options, {p, shared, memory, engine, options.policies})),
       limits{p.requester.send_queues, p.device.max_srqs},
       wire_in(link<WireFrame>("wire_in", kRegister)),
       wire_out(link<WireFrame>("wire_out", p.ack_generator.tx_depth)),
@@ -67,30 +102,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       page_requests(link<Event>("page_requests", kLanded)),
       page_replies(link<Doorbell>("page_replies", p.nic.doorbell_depth)),
       command_queue(link<DriverCommand>("command_queue", p.command_processor.queue_depth)),
-      command_replies(link<CommandReply>("command_replies", kLanded)),
-      rx_buffer(place(options.blocks.rx_buffer, "rx_buffer", {p, shared, memory, engine, options.policies})),
-      rx_parser(place(options.blocks.rx_parser, "rx_parser", {p, shared, memory, engine, options.policies})),
-      qp_context_cache(
-          place(options.blocks.qp_context_cache, "qp_context_cache", {p, shared, memory, engine, options.policies})),
-      transport_checker(
-          place(options.blocks.transport_checker, "transport_checker", {p, shared, memory, engine, options.policies})),
-      tag_match_cam(
-          place(options.blocks.tag_match_cam, "tag_match_cam", {p, shared, memory, engine, options.policies})),
-      srq_wqe_fetcher(
-          place(options.blocks.srq_wqe_fetcher, "srq_wqe_fetcher", {p, shared, memory, engine, options.policies})),
-      grh_scatter(place(options.blocks.grh_scatter, "grh_scatter", {p, shared, memory, engine, options.policies})),
-      address_translator(place(options.blocks.address_translator, "address_translator",
-                               {p, shared, memory, engine, options.policies})),
-      dma_engine(place(options.blocks.dma_engine, "dma_engine", {p, shared, memory, engine, options.policies})),
-      cqe_generator(
-          place(options.blocks.cqe_generator, "cqe_generator", {p, shared, memory, engine, options.policies})),
-      ack_generator(
-          place(options.blocks.ack_generator, "ack_generator", {p, shared, memory, engine, options.policies})),
-      command_processor(
-          place(options.blocks.command_processor, "command_processor", {p, shared, memory, engine, options.policies})),
-      requester(options.requester
-                    ? &place(options.blocks.requester, "requester", {p, shared, memory, engine, options.policies})
-                    : nullptr) {
+      command_replies(link<CommandReply>("command_replies", kLanded)) {
   const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
     auto& made = link<T>(std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
     from.bind(made);
@@ -212,15 +224,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
     join(requester->rendezvous_places, srq_wqe_fetcher.rendezvous_places, kRegister);
   }
 
-  // Last of all: an engine does not get parts of a NIC that has thrown.
-  for (const auto& block : blocks_) engine.add(*block);
-  for (const auto& link : links_) engine.add(*link);
-}
-
-std::vector<Block*> Nic::blocks() {
-  std::vector<Block*> all;
-  for (const auto& block : blocks_) all.push_back(block.get());
-  return all;
+  add_to(engine);
 }
 
 }  // namespace rxnic

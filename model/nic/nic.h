@@ -28,29 +28,50 @@ struct NicOptions {
   NicPolicies policies{};
 };
 
-class Nic final : public sc_core::sc_module {
+template <class Ports>
+using BlockOf = Ports&;
+template <class Ports>
+using MaybeBlockOf = Ports* const;  // nullptr: the NIC is without
+using BlocksOfNic = NicPlaces<BlockOf, MaybeBlockOf>;
+
+// What a NIC consists of.
+class NicParts {
+ public:
+  NicShared shared;
+
+  // The blocks in path order, then the command processor, the requester last.
+  std::vector<Block*> blocks();
+  // All FIFOs between blocks and to the outside.
+  const std::vector<std::unique_ptr<LinkBase>>& links() const { return links_; }
+
+ protected:
+  NicParts(const Params& params, const NicOptions& options, const Cycle* now);
+  template <class T>
+  Link<T>& link(const std::string& name, std::uint32_t capacity);
+  BlocksOfNic make_blocks(const NicOptions& options, const BlockPlace& at);
+  void add_to(Engine& engine) const;
+
+ private:
+  template <class Ports>
+  Ports& place(const MakeBlock<Ports>& make, const char* name, const BlockPlace& at);
+
+  std::vector<std::unique_ptr<LinkBase>> links_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+};
+
+class Nic final : public sc_core::sc_module, public NicParts, public BlocksOfNic {
  public:
   // Throws std::invalid_argument: a maker of `options.blocks` is missing, or has made nothing. The engine is then as it
   // was before.
   Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine,
       const NicOptions& options = {});
 
-  NicShared shared;
   // What setup refuses more of (nic_setup.h, R3), and the blocks that have them.
   struct Limits {
     std::uint32_t qps = 0, srqs = 0;
   };
   const Limits limits;
 
- private:
-  std::vector<std::unique_ptr<LinkBase>> links_;
-  template <class T>
-  Link<T>& link(const std::string& name, std::uint32_t capacity);
-  std::vector<std::unique_ptr<Block>> blocks_;
-  template <class Ports>
-  Ports& place(const MakeBlock<Ports>& make, const char* name, const BlockPlace& at);
-
- public:
   // Links to the outside.
   Link<WireFrame>& wire_in;
   Link<WireFrame>& wire_out;       // responses
@@ -70,30 +91,11 @@ class Nic final : public sc_core::sc_module {
   Link<DriverCommand>& command_queue;
   Link<CommandReply>& command_replies;  // that are visible in host memory
 
-  // The blocks.
-  RxBufferPorts& rx_buffer;
-  RxParserPorts& rx_parser;
-  QpContextCachePorts& qp_context_cache;
-  TransportCheckerPorts& transport_checker;
-  TagMatchCamPorts& tag_match_cam;
-  SrqWqeFetcherPorts& srq_wqe_fetcher;
-  GrhScatterPorts& grh_scatter;
-  AddressTranslatorPorts& address_translator;
-  DmaEnginePorts& dma_engine;
-  CqeGeneratorPorts& cqe_generator;
-  AckGeneratorPorts& ack_generator;
-  CommandProcessorPorts& command_processor;
-  RequesterPorts* const requester;  // nullptr: without
-
   // No hardware: the link notifies the host model of what has become visible in its memory.
   bool notifies_host(const LinkBase& link) const {
     return &link == &landed || &link == &receive_events || &link == &completion_events || &link == &send_events ||
            &link == &page_requests || &link == &command_replies;
   }
-  // The blocks in path order, then the command processor, the requester last.
-  std::vector<Block*> blocks();
-  // All FIFOs between blocks and to the outside.
-  const std::vector<std::unique_ptr<LinkBase>>& links() const { return links_; }
 };
 
 }  // namespace rxnic

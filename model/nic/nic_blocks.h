@@ -46,21 +46,27 @@ struct BlockPlace {
 template <class Ports>
 using MakeBlock = std::function<std::unique_ptr<Ports>(const char* name, const BlockPlace& at)>;
 
-struct NicBlocks {
+// The places of a NIC, in the order of the path; then the command processor, and the requester. A place holds an
+// Of<XPorts>: in NicBlocks the maker of the block, in a Nic the block. MaybeOf is for a block that not every NIC has.
+template <template <class> class Of, template <class> class MaybeOf = Of>
+struct NicPlaces {
+  Of<RxBufferPorts> rx_buffer;
+  Of<RxParserPorts> rx_parser;
+  Of<QpContextCachePorts> qp_context_cache;
+  Of<TransportCheckerPorts> transport_checker;
+  Of<TagMatchCamPorts> tag_match_cam;
+  Of<SrqWqeFetcherPorts> srq_wqe_fetcher;
+  Of<GrhScatterPorts> grh_scatter;
+  Of<AddressTranslatorPorts> address_translator;
+  Of<DmaEnginePorts> dma_engine;
+  Of<CqeGeneratorPorts> cqe_generator;
+  Of<AckGeneratorPorts> ack_generator;
+  Of<CommandProcessorPorts> command_processor;
+  MaybeOf<RequesterPorts> requester;
+};
+
+struct NicBlocks : NicPlaces<MakeBlock> {
   NicBlocks();  // the blocks of model/blocks
-  MakeBlock<RxBufferPorts> rx_buffer;
-  MakeBlock<RxParserPorts> rx_parser;
-  MakeBlock<QpContextCachePorts> qp_context_cache;
-  MakeBlock<TransportCheckerPorts> transport_checker;
-  MakeBlock<TagMatchCamPorts> tag_match_cam;
-  MakeBlock<SrqWqeFetcherPorts> srq_wqe_fetcher;
-  MakeBlock<GrhScatterPorts> grh_scatter;
-  MakeBlock<AddressTranslatorPorts> address_translator;
-  MakeBlock<DmaEnginePorts> dma_engine;
-  MakeBlock<CqeGeneratorPorts> cqe_generator;
-  MakeBlock<AckGeneratorPorts> ack_generator;
-  MakeBlock<CommandProcessorPorts> command_processor;
-  MakeBlock<RequesterPorts> requester;
 };
 
 }  // namespace rxnic

@@ -13,7 +13,7 @@ namespace rxnic {
 
 // Not added to the bench's engine yet. The block reaches host memory by its ports alone.
 template <class B, class Ports>
-B& made_block(Bench& bench, MakeBlock<Ports> NicBlocks::*maker, const Params& params, NicShared& shared,
+B& made_block(Bench& bench, MakeBlock<Ports> NicPlaces<MakeBlock>::*maker, const Params& params, NicShared& shared,
               const char* name) {
   const NicBlocks blocks;
   const NicPolicies policies;
