@@ -4,6 +4,8 @@
 
 usage: generate.py --out DIR     write DIR/model/params/*.{h,cpp} and DIR/rtl/rxnic_params_pkg.sv, only what changed
        generate.py --complete    add the keys that configs/*.toml lack, with their defaults
+
+The defaults are a named configuration, too, which has no file.
 """
 import argparse
 import pathlib
@@ -30,6 +32,9 @@ EXTRA_FIELDS = {
     "enum": {"name", "values"},
 }
 
+
+DEFAULT_CONFIG = "nic_100g_gen3"  # its values are the defaults
+DEFAULT_ABOUT = "A 100 Gb/s NIC on PCIe gen3 x16, of the ConnectX-5 class; the defaults of params.toml"
 
 BANNER = banner("model/params/params.toml", "model/params/generate.py")
 
@@ -163,7 +168,7 @@ def header(sections):
             cpp_type = CPP_TYPES.get(p["type"], p.get("name"))
             out.append(f"  // {p['sentence']}{unit}\n  {cpp_type} {key} = {cpp_default(p)};\n")
         out.append(f"  bool operator==(const {camel(section)}Params&) const = default;\n}};\n")
-    out.append("\n// All of them; the defaults are those of the configuration nic_100g_gen3.\nstruct Params {\n")
+    out.append(f"\n// All of them; the defaults are those of the configuration {DEFAULT_CONFIG}.\nstruct Params {{\n")
     out += [f"  {camel(section)}Params {section};\n" for section in sections]
     out.append("  bool operator==(const Params&) const = default;\n};\n\n}  // namespace rxnic\n")
     return "".join(out)
@@ -200,11 +205,12 @@ def descriptors(sections):
     return "".join(out)
 
 
-def named_configs(paths):
+def named_configs(paths, sections):
+    configs = [(DEFAULT_CONFIG, "params.toml", completed(f'about = "{DEFAULT_ABOUT}"\n', sections))]
+    configs += [(path.stem, f"configs/{path.name}", path.read_text()) for path in paths]
     out = [BANNER, '#include "model/params/config.h"\n\nnamespace rxnic {\nnamespace {\n\n'
            "constexpr NamedConfig kConfigs[] = {\n"]
-    for path in paths:
-        out.append(f'    {{"{path.stem}", "model/params/configs/{path.name}", R"toml({path.read_text()})toml"}},\n')
+    out += [f'    {{"{name}", "model/params/{file}", R"toml({text})toml"}},\n' for name, file, text in configs]
     out.append("};\n\n}  // namespace\n\nstd::span<const NamedConfig> named_configs() { return kConfigs; }\n\n"
                "}  // namespace rxnic\n")
     return "".join(out)
@@ -266,7 +272,7 @@ def main():
     params = args.out / "model" / "params"
     write_if_changed(params / "params.h", header(sections))
     write_if_changed(params / "param_descriptors.cpp", descriptors(sections))
-    write_if_changed(params / "named_configs.cpp", named_configs(configs))
+    write_if_changed(params / "named_configs.cpp", named_configs(configs, sections))
     write_if_changed(args.out / "rtl" / "rxnic_params_pkg.sv", sv_package(sections))
 
 
