@@ -82,6 +82,11 @@ class Tree:
         done = subprocess.run(["git", "-C", self.root, "ls-files", "-z"], capture_output=True, text=True, check=False)
         return done.stdout.split("\0") if done.returncode == 0 else None
 
+    def none(self, name):
+        """What is wrong with a file that should be one of the project: most often a new one that git does not have."""
+        unknown = ", since git does not have it (git add)" if (self.root / name).is_file() else ""
+        return f"there is no {name}{unknown}"
+
     def text(self, name):
         return (self.root / name).read_text(encoding="utf-8", errors="replace")
 
@@ -129,7 +134,7 @@ def check_floors(tree):
                 continue  # built outside of the project
             target = floor_of(path)
             if target is None or (path not in generated and path not in tree.files):
-                yield f'{where}: "{path}" is no file of the project, named from its root'
+                yield f"{where}: {tree.none(path)}: expected a file of the project, named from its root"
             elif target not in allowed(floor):
                 yield f'{where}: {floor} includes "{path}" of {target}, which is not below it'
 
@@ -173,7 +178,7 @@ def check_blocks(tree):
         for name in (f"model/ports/{stem}_ports.h", f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp",
                      f"testbench/unit/model/blocks/{stem}_test.cpp"):
             if name not in tree.files:
-                yield f"{stem}: there is no {name}"
+                yield f"{stem}: {tree.none(name)}"
     for name in tree.named(".sv", under="rtl/"):
         if name.endswith("_pkg.sv"):
             continue
@@ -192,7 +197,7 @@ def check_blocks(tree):
         for needed in (f"rtl/{block}.sv", f"rtl/checkers/{block}_checker.sv",
                        f"testbench/cosim/{block}_cosim_test.cpp"):
             if needed not in tree.files:
-                yield f"{name}: there is no {needed}"
+                yield f"{name}: {tree.none(needed)}"
         if name != f"rtl/{block}.sv":
             continue
         ports = f"model/ports/{block}_ports.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
 
 #include "model/params/config.h"
 #include "model/types/doorbell.h"
@@ -52,6 +53,33 @@ TEST(OnChipMemory, EveryLinkIsListed) {
     EXPECT_EQ(m->entry_bits, link->value_bits());
   }
   EXPECT_EQ(fixture.find("links", "receive_doorbells")->entry_bits, Descriptor<Doorbell>::kBits);
+}
+
+bool carries_packets(const LinkBase& link) {
+  bool buffer = false, opcode = false;
+  link.for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
+    buffer |= at.field.name == "buffer";
+    opcode |= at.field.name == "opcode";
+  });
+  return buffer && opcode;
+}
+
+TEST(OnChipMemory, EveryPlaceForAPacketHasAFrame) {  // in the links and stages from the parser to the DMA engine
+  Fixture fixture;
+  std::uint64_t places = 2;  // the address translator and the DMA engine have a packet at hand
+  for (const EnumeratorInfo& station : Enumeration<Station>::kValues) {
+    if (station.value == static_cast<std::uint64_t>(Station::kDmaEngine)) break;
+    for (const auto& link : fixture.nic.links()) {
+      const bool leaves = std::string_view(link->basename()).starts_with(std::string(station.name) + "_");
+      if (leaves && carries_packets(*link)) places += link->capacity();
+    }
+    for (const char* stages : {"pipeline", "results"}) {
+      const OnChipMemory* const m = fixture.find(std::string(station.name), stages);
+      if (m != nullptr) places += m->entries;
+    }
+  }
+  places += fixture.find("dma_engine", "leaving")->entries;
+  EXPECT_EQ(fixture.find("rx_parser", "payload")->entries, places);
 }
 
 TEST(OnChipMemory, NamesAreUnique) {
