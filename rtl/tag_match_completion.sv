@@ -10,29 +10,26 @@ module tag_match_completion (
   output rxnic_link_pkg::wqe_request_t   packet_o
 );
 
-  rxnic_link_pkg::wqe_request_t result;
-
   always_comb begin : complete_operation
-    result = '0;
-    result.buffer = '1;
-    result.transport = rxnic_link_pkg::TransportNone;
-    result.line = '1;
-    result.wqe_slot = '1;
-    result.receive_queue = '1;
-    result.role = rxnic_link_pkg::PacketRoleTagOperation;
-    result.outcome = rxnic_link_pkg::OutcomeExecute;
-    result.completes = 1'b1;
-    result.ends_message = 1'b1;
-    result.status = ok_i ? rxnic_link_pkg::WcStatusSuccess : rxnic_link_pkg::WcStatusTagMatch;
-    result.cq = cq_i;
-    result.queue_ = operation_i.srq;
-    result.wqe_index = operation_i.wqe_index;
-    result.cqe_opcode = operation_i.opcode == rxnic_link_pkg::TagOpcodeAdd ? rxnic_link_pkg::CqeOpcodeTagAdd :
+    packet_o = '0;
+    packet_o.buffer = '1;
+    packet_o.transport = rxnic_link_pkg::TransportNone;
+    packet_o.line = '1;
+    packet_o.wqe_slot = '1;
+    packet_o.receive_queue = '1;
+    packet_o.role = rxnic_link_pkg::PacketRoleTagOperation;
+    packet_o.outcome = rxnic_link_pkg::OutcomeExecute;
+    packet_o.completes = 1'b1;
+    packet_o.ends_message = 1'b1;
+    packet_o.status = ok_i ? rxnic_link_pkg::WcStatusSuccess : rxnic_link_pkg::WcStatusTagMatch;
+    packet_o.cq = cq_i;
+    packet_o.queue_ = operation_i.srq;
+    packet_o.wqe_index = operation_i.wqe_index;
+    packet_o.cqe_opcode = operation_i.opcode == rxnic_link_pkg::TagOpcodeAdd ? rxnic_link_pkg::CqeOpcodeTagAdd :
                         operation_i.opcode == rxnic_link_pkg::TagOpcodeDelete ? rxnic_link_pkg::CqeOpcodeTagDelete :
                                                                                 rxnic_link_pkg::CqeOpcodeTagSync;
-    result.cqe_flags = tag_match_pkg::CqeSrq;
-    if (asks_sync_i) result.cqe_flags = result.cqe_flags | tag_match_pkg::CqeTagSyncRequest;  // (R12)
-    packet_o = result;
+    packet_o.cqe_flags = tag_match_pkg::CqeSrq;
+    if (asks_sync_i) packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagSyncRequest;  // (R12)
   end
 
 endmodule : tag_match_completion

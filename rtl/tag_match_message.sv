@@ -18,70 +18,69 @@ module tag_match_message #(
   output rxnic_link_pkg::wqe_request_t packet_o
 );
 
-  rxnic_link_pkg::wqe_request_t packet;
   rxnic_link_pkg::tag_context_t message;
 
   task automatic forget_rvh();
-    packet.rendezvous = 1'b0;
-    packet.local_va = '0;
-    packet.local_key = '0;
-    packet.local_bytes = '0;
+    packet_o.rendezvous = 1'b0;
+    packet_o.local_va = '0;
+    packet_o.local_key = '0;
+    packet_o.local_bytes = '0;
   endtask
 
   // The tag fields of a completion of a message, of which `message` was kept.
   task automatic label_end();
-    packet.cq = cq_i;
-    packet.tag = message.tag;
-    packet.tag_context = message.tag_context;
+    packet_o.cq = cq_i;
+    packet_o.tag = message.tag;
+    packet_o.tag_context = message.tag_context;
     case (message.tag_verdict)
       rxnic_link_pkg::TagVerdictMatched: begin
-        packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
-        packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
+        packet_o.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+        packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagDataValid;
       end
       rxnic_link_pkg::TagVerdictUnexpected: begin
-        packet.cqe_opcode = UnexpectedStatus == rxnic_params_pkg::UnexpectedStatusTmRecv ?
+        packet_o.cqe_opcode = UnexpectedStatus == rxnic_params_pkg::UnexpectedStatusTmRecv ?
                             rxnic_link_pkg::CqeOpcodeTagReceive : rxnic_link_pkg::CqeOpcodeReceive;
         if (unacknowledged_i > tag_match_pkg::MostUnacknowledged) begin  // (R12)
-          packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagSyncRequest;
+          packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagSyncRequest;
         end
       end
-      rxnic_link_pkg::TagVerdictNoTag: packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagNoTag;
+      rxnic_link_pkg::TagVerdictNoTag: packet_o.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagNoTag;
       default: ;
     endcase
   endtask
 
   // What the device sends of itself for a rendezvous (R17).
   task automatic label_own();
-    packet.pd = pd_i;
-    packet.cq = cq_i;
-    packet.queue_ = packet.receive_queue;
-    if (packet.cqe_opcode == rxnic_link_pkg::CqeOpcodeRdmaRead) begin
-      packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
-      packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
+    packet_o.pd = pd_i;
+    packet_o.cq = cq_i;
+    packet_o.queue_ = packet_o.receive_queue;
+    if (packet_o.cqe_opcode == rxnic_link_pkg::CqeOpcodeRdmaRead) begin
+      packet_o.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+      packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagDataValid;
     end else begin
-      packet.completes = 1'b0;
+      packet_o.completes = 1'b0;
     end
   endtask
 
   // (R10, R16)
   task automatic match();
-    packet.wqe_index = handle_i;
-    packet.takes_wqe = 1'b0;
-    packet.strip_bytes = 13'(tag_match_pkg::TmhBytes);
-    packet.pd = pd_i;
-    packet.tag_buffer = buffer_i;
-    packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
-    packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagMatch;
-    if (packet.ends_message) packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
-    packet.completes = 1'b1;
-    packet.tag_verdict = rxnic_link_pkg::TagVerdictMatched;
-    if (packet.rendezvous && packet.local_bytes <= buffer_i[127:96]) begin
-      packet.strip_bytes = packet.payload_bytes;
-      packet.cqe_flags = packet.cqe_flags & ~tag_match_pkg::CqeTagDataValid;
-    end else if (packet.rendezvous) begin
+    packet_o.wqe_index = handle_i;
+    packet_o.takes_wqe = 1'b0;
+    packet_o.strip_bytes = 13'(tag_match_pkg::TmhBytes);
+    packet_o.pd = pd_i;
+    packet_o.tag_buffer = buffer_i;
+    packet_o.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+    packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagMatch;
+    if (packet_o.ends_message) packet_o.cqe_flags = packet_o.cqe_flags | tag_match_pkg::CqeTagDataValid;
+    packet_o.completes = 1'b1;
+    packet_o.tag_verdict = rxnic_link_pkg::TagVerdictMatched;
+    if (packet_o.rendezvous && packet_o.local_bytes <= buffer_i[127:96]) begin
+      packet_o.strip_bytes = packet_o.payload_bytes;
+      packet_o.cqe_flags = packet_o.cqe_flags & ~tag_match_pkg::CqeTagDataValid;
+    end else if (packet_o.rendezvous) begin
       forget_rvh();
-      packet.strip_bytes = '0;
-      packet.status = rxnic_link_pkg::WcStatusRendezvousIncomplete;
+      packet_o.strip_bytes = '0;
+      packet_o.status = rxnic_link_pkg::WcStatusRendezvousIncomplete;
     end
   endtask
 
@@ -89,17 +88,17 @@ module tag_match_message #(
   task automatic miss();
     forget_rvh();
     if (opcode_i == tag_match_pkg::TmhEager || opcode_i == tag_match_pkg::TmhRendezvous) begin
-      packet.tag_verdict = rxnic_link_pkg::TagVerdictUnexpected;
+      packet_o.tag_verdict = rxnic_link_pkg::TagVerdictUnexpected;
     end else begin
-      packet.tag_verdict = opcode_i == tag_match_pkg::TmhFinish ? rxnic_link_pkg::TagVerdictOrdinary :
+      packet_o.tag_verdict = opcode_i == tag_match_pkg::TmhFinish ? rxnic_link_pkg::TagVerdictOrdinary :
                                                                   rxnic_link_pkg::TagVerdictNoTag;
     end
-    message = {packet.tag_verdict, packet.tag_context, packet.tag};
+    message = {packet_o.tag_verdict, packet_o.tag_context, packet_o.tag};
     label_end();
   endtask
 
   always_comb begin : label
-    packet = packet_i;
+    packet_o = packet_i;
     message = message_i;
     case (kind_i)
       tag_match_pkg::MessageMatch: match();
@@ -109,11 +108,10 @@ module tag_match_message #(
       tag_match_pkg::MessageForgotten: forget_rvh();
       tag_match_pkg::MessageFailed: begin  // (R9)
         forget_rvh();
-        packet.tag_verdict = rxnic_link_pkg::TagVerdictFailed;
+        packet_o.tag_verdict = rxnic_link_pkg::TagVerdictFailed;
       end
       default: ;
     endcase
-    packet_o = packet;
   end
 
 endmodule : tag_match_message

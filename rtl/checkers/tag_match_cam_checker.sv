@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds in every cycle of tag_match_cam, and what a test should have seen. Bound to it from outside: the ports,
-// and those of its registers that carry the same names.
+// and those of its signals that carry the same names.
 `include "checker_macros.svh"
 
 module tag_match_cam_checker #(
@@ -33,8 +33,8 @@ module tag_match_cam_checker #(
   input logic                               bursts_valid_o,
   input logic                               written_valid_o,
   input logic [Entries-1:0]                 valid_q,
-  input logic [31:0]                        cam_used_q,
-  input logic [31:0]                        cam_reserved_q,
+  input logic [31:0]                        cam_used,
+  input logic [31:0]                        cam_reserved,
   input logic [31:0]                        pipe_count,
   input logic [31:0]                        returns,
   input logic [31:0]                        bursts_used,
@@ -99,8 +99,8 @@ module tag_match_cam_checker #(
   `RXNIC_ASSERT_NEXT(r4_out_holds, out_valid_o && !out_ready_i, out_valid_o && out_stable)
   `RXNIC_ASSERT(r4_places, pipe_count <= PipelineDepth)
   // R5
-  `RXNIC_ASSERT(r5_not_more_than_entries, cam_used_q + cam_reserved_q <= Entries)
-  `RXNIC_ASSERT(r5_counted, valid_entries == cam_used_q)
+  `RXNIC_ASSERT(r5_not_more_than_entries, cam_used + cam_reserved <= Entries)
+  `RXNIC_ASSERT(r5_counted, valid_entries == cam_used)
   // R6
   `RXNIC_ASSERT(r6_reads, bursts_used <= RefillReads && bursts_landed <= bursts_used)
   // R7
@@ -170,10 +170,12 @@ bind tag_match_cam tag_match_cam_checker #(
   .RefillReads  (RefillReads)
 ) checker_i (
   .valid_q      (cam_places),
+  .cam_used     (cam_used),
+  .cam_reserved (cam_reserved),
   .pipe_count   (32'(pipe_count)),
-  .returns      (32'(returns_q)),
-  .bursts_used  (32'(bursts_used_q)),
-  .bursts_landed(32'(bursts_landed_q)),
+  .returns      (32'(returns_count)),
+  .bursts_used  (32'(reads_count)),
+  .bursts_landed(32'(landed_count)),
   .job_kind     (job_q.kind),
   .job_has_list (job_q.has_list),
   .job_has_match(job_q.has_match),

@@ -346,13 +346,14 @@ def names(bench):
     tried(rf"{TAGS}: its module is {rtl}/{TAGS}\.sv, the project's own; expected it in one of {own}/other\.sv", 1, TAGS,
           "other.sv", checkers / f"{TAGS}_checker.sv", "-I", rtl, "-I", checkers)
     # What it includes, and a submodule of it, both of names that rtl/ has: beside it, in -I, in the working directory.
-    text = (rtl / f"{TAGS}.sv").read_text(encoding="utf-8")
+    included, project = "checker_macros.svh", ["-I", rtl, "-I", checkers]
+    text = f'`include "{included}"\n' + (rtl / f"{TAGS}.sv").read_text(encoding="utf-8")
     module = own / "deeper" / "my_cam.sv"
     module.parent.mkdir()
     module.write_text(text, encoding="utf-8")
-    for name in ("tag_match_list.svh", "tag_store.sv"):
-        for folder, includes, where in ((module.parent, ["-I", rtl], rtl), (own, ["-I", rtl, "-I", own], rtl),
-                                        (own, ["-I", rtl], own), (own, [f"--verilator=-I{own}", "-I", rtl], rtl)):
+    for name in (included, "tag_store.sv"):
+        for folder, includes, where in ((module.parent, project, rtl), (own, [*project, "-I", own], rtl),
+                                        (own, project, own), (own, [f"--verilator=-I{own}", *project], rtl)):
             (folder / name).write_text(nonsense, encoding="ascii")
             tried(rf"{folder}/{name}:1:", 1, TAGS, module, *includes, where=where)
             (folder / name).unlink()
