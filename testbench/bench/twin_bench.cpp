@@ -12,11 +12,9 @@
 #include <string>
 
 #include "bridge/rtl/twin.h"
-#include "model/nic/nic_shared.h"
 #include "testbench/cosim/put_in_place.h"
+#include "testbench/unit/model/blocks/block_harness.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
-#include "testbench/unit/model/engine/harness.h"
-#include "testbench/unit/model/nic/made_block.h"
 
 namespace rxnic {
 namespace {
@@ -69,11 +67,9 @@ Sink<T>& drain(Bench& bench, Out<T>& out, std::uint32_t width = 1) {
   return sink;
 }
 
-struct Scatter {
-  Scatter(Bench& bench, const Params& params, std::int64_t load)
-      : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.place(made_block<GrhScatterPorts>(bench, &NicBlocks::grh_scatter, params, shared, "dut"))),
-        out(drain(bench, dut.out, 4)) {
+struct Scatter : BlockHarness<GrhScatterPorts> {
+  Scatter(Bench& b, const Params& params, std::int64_t load)
+      : BlockHarness(b, &NicBlocks::grh_scatter, params, "dut"), out(drain(bench, dut.out, 4)) {
     shared.wqes[0].sge_count = 1;
     shared.wqes[0].sge[0] = {4096, 1, 0x10000};
     dut.lists.bind(shared.wqes);
@@ -92,18 +88,14 @@ struct Scatter {
   }
   static constexpr std::uint64_t kBegin = 10;
   static constexpr const char* kBlock = "grh_scatter";
-  NicShared& shared;
-  GrhScatterPorts& dut;
   Sink<ScatteredSegment>& out;
 };
 
 // Every packet has a CQE, of a CQ that is here and overruns without an error.
-struct Completions {
-  Completions(Bench& bench, const Params& params, std::int64_t load)
-      : host(bench.keep<LocalMemory>()),
-        shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.place(made_block<CqeGeneratorPorts>(bench, &NicBlocks::cqe_generator, params, shared, "dut"))),
-        out(drain(bench, dut.out)) {
+struct Completions : BlockHarness<CqeGeneratorPorts> {
+  Completions(Bench& b, const Params& params, std::int64_t load)
+      : BlockHarness(b, &NicBlocks::cqe_generator, params, "dut"), out(drain(bench, dut.out)) {
+    auto& host = bench.keep<LocalMemory>();
     CqContext cq;
     cq.number = Cqn{3};
     cq.base = BusAddress{0x10000};
@@ -125,21 +117,15 @@ struct Completions {
   }
   static constexpr std::uint64_t kBegin = 100;
   static constexpr const char* kBlock = "cqe_generator";
-  LocalMemory& host;
-  NicShared& shared;
-  CqeGeneratorPorts& dut;
   Sink<AckRequest>& out;
 };
 
 // Messages of 16 QPs, each with an SRQ whose WQEs are prefetched.
 struct Fetches {
   Fetches(Bench& bench, const Params& params, std::int64_t load)
-      : fixture(bench, params.srq_wqe_fetcher, nullptr, params.transport_checker.ud_too_long,
-                params.requester.rendezvous),
-        dut(fixture.ports),
-        out(fixture.out) {
+      : fixture(bench, params), dut(fixture.dut), out(fixture.out) {
     out.forget();
-    fixture.memory.set_latency(50);  // otherwise packets wait for reads
+    fixture.wqes.set_latency(50);  // otherwise packets wait for reads
     constexpr std::uint32_t kQps = 16, kSlots = 8192;
     std::vector<srq_wqe_fetcher_test::Queue> queues;
     for (std::uint32_t n = 0; n < kQps; ++n) queues.push_back(fixture.make(WqKind::kSrq, WqLayout::kCyclic, kSlots));
@@ -155,7 +141,7 @@ struct Fetches {
       if (comes(n, load)) fixture.in.push(Cycle{kBegin + n}, packets[sent++ % kQps]);
     }
     fixture.out.on_value([this](Cycle now, const ScatterJob& p) {
-      if (p.releases_wqe && fixture.released.can_push(now)) fixture.released.push(now, {p.wqe_slot});
+      if (p.releases_wqe && fixture.released.out.can_push(now)) fixture.released.out.push(now, {p.wqe_slot});
     });
   }
   static constexpr std::uint64_t kBegin = 5000;
@@ -166,17 +152,14 @@ struct Fetches {
 };
 
 // Every message searches a full CAM for a tag that is not there.
-struct Tags {
-  Tags(Bench& bench, const Params& params, std::int64_t load)
-      : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        host(bench.keep<LocalMemory>()),
-        dut(bench.place(made_block<TagMatchCamPorts>(bench, &NicBlocks::tag_match_cam, params, shared, "dut"))),
-        out(drain(bench, dut.out)) {
+struct Tags : BlockHarness<TagMatchCamPorts> {
+  Tags(Bench& b, const Params& params, std::int64_t load)
+      : BlockHarness(b, &NicBlocks::tag_match_cam, params, "dut"), out(drain(bench, dut.out)) {
     auto& operations = bench.source(dut.operations);
     bench.source(dut.lists).push(Cycle{1}, {true, WqId{7}, Pdn{8}, Cqn{9}});
     bench.source(dut.returned);
     drain(bench, dut.list_done);
-    bench.memory(dut.dma, dut.dma_done, host, 50);
+    bench.memory(dut.dma, dut.dma_done, bench.keep<LocalMemory>(), 50);
     for (std::uint32_t n = 0; n < params.tag_match_cam.entries; ++n) {
       TagOperation op;
       op.opcode = TagOpcode::kAdd;
@@ -196,9 +179,6 @@ struct Tags {
   }
   static constexpr std::uint64_t kBegin = 10'000;  // all tags are there
   static constexpr const char* kBlock = "tag_match_cam";
-  NicShared& shared;
-  LocalMemory& host;
-  TagMatchCamPorts& dut;
   Sink<WqeRequest>& out;
 };
 

@@ -9,7 +9,6 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
-#include "model/nic/nic_shared.h"
 #include "model/ports/block_facts.h"
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
@@ -123,40 +122,25 @@ TEST_P(CqeGeneratorCosim, SlowerRtlMakesTheSameTransactions) {
   constexpr std::uint32_t kMessages = 40;
   const std::uint32_t apart = 200;  // cycles
   Bench bench(EngineMode::kPerCycle);
-  auto& host = bench.keep<LocalMemory>();
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), cqe_generator_scene::kSlots,
-                                       cqe_generator_scene::lines_of(params_));
-  auto& dut = made_block<CqeGenerator>(bench, &NicBlocks::cqe_generator, params_, shared, "dut");
-  bench.engine().add(dut);
-  auto& in = bench.source(dut.in);
-  auto& doorbells = bench.source(dut.doorbells);
-  auto& out = bench.sink(dut.out);
-  auto& events = bench.sink(dut.events);
-  bench.source(dut.commands);
-  bench.source(dut.failures);
-  bench.sink(dut.command_replies);
-  bench.sink(dut.flushes);
-  bench.sink(dut.failed);
-  bench.sink(dut.placed);
-  bench.sink(dut.rendezvous);
-  bench.sink(dut.refusals);
-  bench.sink(dut.released);
-  bench.memory(dut.dma, dut.dma_done, host, 9, params_.dma_engine.queue_depth);
-  bench.memory(dut.context_dma, dut.context_dma_done, host, 13, params_.dma_engine.queue_depth);
+  CqeGeneratorHarness at(bench, params_,
+                         {.dma = params_.dma_engine.queue_depth,
+                          .context_dma = params_.dma_engine.queue_depth,
+                          .write_cycles = 9,
+                          .read_cycles = 13});
   CqContext cq;
   cq.number = Cqn{3};
   cq.base = BusAddress{0x8000};
   cq.slots = 64;
   cq.compress = true;
-  dut.create(cq, host);
-  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("cqe_generator", params_)));
+  at.dut.create(cq, at.host);
+  TransactionLockstep lockstep(bench.engine(), at.dut, std::make_unique<SlowTwin>(make_twin("cqe_generator", params_)));
   for (std::uint32_t n = 0; n < kMessages; ++n) {
-    doorbells.push(Cycle{100 + apart * n}, {DoorbellKind::kCqArm, false, 3, n});
-    in.push(Cycle{150 + apart * n}, Pins::packet());
+    at.doorbells.push(Cycle{100 + apart * n}, {DoorbellKind::kCqArm, false, 3, n});
+    at.in.push(Cycle{150 + apart * n}, Pins::packet());
   }
   bench.run_to(Cycle{150 + apart * kMessages + 2000});
-  EXPECT_EQ(out.size(), kMessages);
-  EXPECT_EQ(events.size(), kMessages);
+  EXPECT_EQ(at.out.size(), kMessages);
+  EXPECT_EQ(at.events.size(), kMessages);
   expect_later_cycles(lockstep.finish(), 3 * kMessages);
 }
 

@@ -6,19 +6,15 @@
 #include <algorithm>
 #include <deque>
 
-#include "model/blocks/cqe_generator.h"
 #include "model/core/receive_queue/wqe_slots.h"
-#include "model/nic/nic_shared.h"
 #include "testbench/cosim/random.h"
 #include "testbench/cosim/stalls.h"
-#include "testbench/unit/model/engine/harness.h"
-#include "testbench/unit/model/nic/made_block.h"
+#include "testbench/unit/model/blocks/cqe_generator_harness.h"
 
 namespace rxnic::cqe_generator_scene {
 
 inline constexpr std::uint32_t kCqs = 15;  // of which some are not there
 inline constexpr std::uint32_t kQps = 16;
-inline constexpr std::uint32_t kMostLines = 8192;
 inline constexpr std::uint32_t kSlots = 64;
 inline constexpr std::uint32_t kQueues = 8;
 
@@ -35,10 +31,6 @@ inline Params params_of(const CqeGeneratorParams& of) {
   p.qp_context_cache.ways = 2;
   p.dma_engine.queue_depth = 4;
   return p;
-}
-
-inline std::uint32_t lines_of(const Params& p) {
-  return std::min(p.qp_context_cache.sets * p.qp_context_cache.ways, kMostLines);
 }
 
 // The sets of the cache are chosen by the lowest bits. The context of the last one cannot be read.
@@ -74,38 +66,27 @@ inline CqContext random_cq(Random& random, Cqn number, bool may_wait) {
   return c;
 }
 
-// Pushes what comes from outside, as far as there is room.
+// Pushes what comes from outside, as far as there is room, at the sources of the harness. The sinks are stepped first.
 class Driver final : public Block {
  public:
-  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, LocalMemory& host,
-         std::uint64_t seed, Cycle end, bool steered)
-      : Block(name), dut_(dut), shared_(shared), host_(host), random_(seed), end_(end), steered_(steered) {}
-  Out<CompletionRequest> packets{"packets"};
-  Out<Doorbell> doorbells{"doorbells"};
-  Out<CqCommand> commands{"commands"};
-  Out<QpFailure> failures{"failures"};
-  In<CqReply> replies{"replies"};
-  In<WqeSlot> released{"released"};
-  void refused(Cycle now, const Refusal& r) {
-    if (r.kind == RefusalKind::kRequestError) refused_.emplace_back(now, r.line);
+  Driver(const sc_core::sc_module_name& name, CqeGeneratorHarness& at, std::uint64_t seed, Cycle end, bool steered)
+      : Block(name), at_(at), random_(seed), end_(end), steered_(steered) {
+    at.replies.accept_when([this](Cycle c) { return mood_ != 4 || c.count % 64 == 0 || rests(c) || c >= end_; });
+    at.replies.on_value([this](Cycle, const CqReply&) { --asked_; });
+    at.released.on_value([this](Cycle, const WqeSlot& r) { slots_.release(r.wqe_slot); });
+    at.refusals.on_value([this](Cycle now, const Refusal& r) {
+      if (r.kind == RefusalKind::kRequestError) refused_.emplace_back(now, r.line);
+    });
   }
 
   Cycle step(Cycle now) override {
-    // The block comes to rest, the first time surely: until then no event is moderated for long.
     may_wait_ = now.count >= kFirstRest;
-    const bool rests = now.count % 2048 >= 1800 || (now.count >= 2048 && !may_wait_);
-    if (replies.can_pop(now) && (mood_ != 4 || now.count % 64 == 0 || rests || now >= end_)) {
-      replies.drop(now);
-      --asked_;
-    }
     for (; !refused_.empty() && refused_.front().first < now; refused_.pop_front()) {
       failed_response_ = refused_.front().second;
     }
-    while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
-    if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
-    if (rests) {
-      const Cycle until{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest};
-      return rest(now, Activity::kStarved, std::min(replies.next(now), until));
+    if (now >= end_) return rest(now, Activity::kStarved, kNever);
+    if (rests(now)) {
+      return rest(now, Activity::kStarved, Cycle{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest});
     }
     if (now.count % kRehearsals < kRehearsal) {
       rehearse(now);
@@ -116,28 +97,30 @@ class Driver final : public Block {
       focus_ = random_.below(kCqs - 2);
     }
     if (steered_) renew(now);
-    if (steered_ && random_.one_in(64)) age(random_.below(kCqs));
+    if (steered_ && random_.one_in(64)) age(random_.below(kCqs), now);
     const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 7 ? 20 : mood_ == 1 ? 8 : 1;
-    if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
+    if (random_.one_in(pace) && at_.in.out.can_push(now)) at_.in.out.push(now, packet());
     const std::uint32_t rings = mood_ == 2 ? 2 : moves_timers() ? 3 : mood_ == 6 ? 1 : 12;
-    if (random_.one_in(rings) && doorbells.can_push(now)) doorbells.push(now, doorbell());
-    if (asked_ < (mood_ == 4 ? 3 : 1) && random_.one_in(moves_timers() ? 10 : 25) && commands.can_push(now)) {
-      commands.push(now, command());
+    if (random_.one_in(rings) && at_.doorbells.out.can_push(now)) at_.doorbells.out.push(now, doorbell());
+    if (asked_ < (mood_ == 4 ? 3 : 1) && random_.one_in(moves_timers() ? 10 : 25) && at_.commands.out.can_push(now)) {
+      at_.commands.out.push(now, command());
       ++asked_;
     }
-    if (random_.one_in(mood_ == 4 ? 20 : 300) && failures.can_push(now)) {
+    if (random_.one_in(mood_ == 4 ? 20 : 300) && at_.failures.out.can_push(now)) {
       const std::uint32_t line = any_line();
-      shared_.contexts.pin(line);
+      at_.shared.contexts.pin(line);
       constexpr EventType kTypes[] = {EventType::kQpAccessError, EventType::kQpFatal, EventType::kQpRequestError};
-      failures.push(now, {line, kTypes[random_.below(std::size(kTypes))]});
+      at_.failures.out.push(now, {line, kTypes[random_.below(std::size(kTypes))]});
     }
     return rest(now, Activity::kBusy, now + 1);
   }
 
  private:
+  // The block comes to rest, the first time surely: until then no event is moderated for long.
+  static bool rests(Cycle c) { return c.count % 2048 >= 1800 || (c.count >= 2048 && c.count < kFirstRest); }
   void rehearse(Cycle now) {
     const Cqn cq = number_of(5);
-    if (packets.can_push(now)) {
+    if (at_.in.out.can_push(now)) {
       CompletionRequest p;
       p.line = kNoLine;
       p.buffer = PacketHandle{kNoPacket};
@@ -147,10 +130,10 @@ class Driver final : public Block {
       p.cq = cq;
       p.qpn = Qpn{random_.below(rehearsed_.overruns ? 2 : 1)};
       p.wqe_index = bits();
-      packets.push(now, p);
+      at_.in.out.push(now, p);
       ++rehearsed_packets_;
     }
-    if (asked_ > 0 || rehearsed_packets_ < wanted_packets_ || !commands.can_push(now)) return;
+    if (asked_ > 0 || rehearsed_packets_ < wanted_packets_ || !at_.commands.out.can_push(now)) return;
     rehearsed_ = kRehearsed[next_rehearsed_++ % std::size(kRehearsed)];
     CqCommand c;
     c.operation = rehearsed_.operation;
@@ -159,7 +142,7 @@ class Driver final : public Block {
     c.slots = rehearsed_.slots;
     c.ignore_overrun = !rehearsed_.overruns;
     c.compress = true;
-    commands.push(now, c);
+    at_.commands.out.push(now, c);
     ++asked_;
     rehearsed_packets_ = 0;
     wanted_packets_ = 4 + random_.below(16);
@@ -167,39 +150,45 @@ class Driver final : public Block {
 
   // QPs that are used again, when none of their packets is in the block.
   void renew(Cycle now) {
-    const bool taken = dut_.failures[0]->popped() != failures_taken_;  // in this cycle
-    failures_taken_ = dut_.failures[0]->popped();
-    const bool idle = dut_.in[0]->transfers() == dut_.out[0]->transfers() && dut_.failures[0]->size() == 0;
+    const bool taken = at_.model.failures[0]->popped() != failures_taken_;  // in this cycle
+    failures_taken_ = at_.model.failures[0]->popped();
+    const bool idle =
+        at_.model.in[0]->transfers() == at_.model.out[0]->transfers() && at_.model.failures[0]->size() == 0;
     if (!idle || taken || now.count % 8 != 0) return;
     const std::uint32_t line = any_line();
-    QpContext& qp = shared_.contexts[line];
+    QpContext& qp = at_.shared.contexts[line];
     if (line == failed_response_ || qp.pins.held(now)) return;
     if (!qp.flush_requested && !random_.one_in(50)) return;
     qp.flush_requested = qp.last_wqe_event_sent = false;
     ++qp.residence;
     qp.receive_cq = number_of(random_.below(kCqs));
   }
-  // A CQ that is not here has been used for long: its numbers are large, or near their ends.
-  void age(std::uint32_t cq) {
+  // A CQ that is not here has been used for long: its numbers are large, or near their ends. What the block writes
+  // of this CQ in the same cycle stays.
+  void age(std::uint32_t cq, Cycle now) {
+    const BusAddress at = cq_context_address(number_of(cq));
+    const auto& log = at_.contexts.log();
+    const bool written = !log.empty() && log.back().taken == now && log.back().request.address == at;
     CqRecord r;
-    if (dut_.find(number_of(cq)) != nullptr || !dut_.read(number_of(cq), host_, r) || r.valid == 0) return;
+    if (at_.model.find(number_of(cq)) != nullptr || !at_.model.read(number_of(cq), at_.host, r)) return;
+    if (r.valid == 0 && !written) return;
     const auto by = static_cast<std::uint32_t>(random_.bits());
     r.producer += by;
     r.consumer += by;
     r.last_solicited += by;
     if (random_.one_in(4)) r.counted = static_cast<std::uint32_t>(random_.bits());
-    host_.store(cq_context_address(number_of(cq)), r);
+    if (!written) at_.host.store(at, r);
   }
   bool moves_timers() const { return mood_ == 5 || mood_ == 7; }  // while sessions time out, too
   // A program knows from its own ring what the model knows of the CQ.
-  const CompletionQueue* find(Cqn cq) const { return steered_ ? dut_.find(cq) : nullptr; }
+  const CompletionQueue* find(Cqn cq) const { return steered_ ? at_.model.find(cq) : nullptr; }
   std::uint32_t any_cq() {
     const bool some = (mood_ >= 3 && mood_ < 6) || mood_ == 7;
     if (some && !random_.one_in(20)) return focus_ + random_.below(moves_timers() ? 3 : 2);
     return random_.below(random_.one_in(2) ? 4 : kCqs);
   }
   // Lines lie as far from each other as they can.
-  std::uint32_t any_line() { return random_.below(kQps) * (shared_.contexts.size() - 1) / (kQps - 1); }
+  std::uint32_t any_line() { return random_.below(kQps) * (at_.shared.contexts.size() - 1) / (kQps - 1); }
   std::uint32_t bits() { return static_cast<std::uint32_t>(random_.bits()); }
   CompletionRequest packet() {
     if (!random_.one_in(mood_ == 3 ? 20 : 3) && last_.completes &&
@@ -212,7 +201,7 @@ class Driver final : public Block {
     }
     CompletionRequest p;
     p.line = any_line();
-    const QpContext& qp = shared_.contexts[p.line];
+    const QpContext& qp = at_.shared.contexts[p.line];
     p.residence = qp.residence;
     p.qpn = qp.qpn;
     p.transport = qp.transport;
@@ -254,7 +243,7 @@ class Driver final : public Block {
     if (random_.one_in(60)) squash(p);
     if (random_.one_in(100)) {
       p.line = kNoLine;
-      p.residence = shared_.contexts[shared_.contexts.size() - 1].residence;  // has the lowest bits of kNoLine
+      p.residence = at_.shared.contexts[at_.shared.contexts.size() - 1].residence;  // has the lowest bits of kNoLine
     }
     last_ = p;
     return p;
@@ -294,7 +283,7 @@ class Driver final : public Block {
   bool follow_failed_response(CompletionRequest& p) {
     if (failed_response_ == kNoLine || !random_.one_in(2)) return false;
     p.line = failed_response_;
-    p.residence = shared_.contexts[p.line].residence;
+    p.residence = at_.shared.contexts[p.line].residence;
     p.message_sequence = sequence_of(p.line);
     if (random_.one_in(20)) failed_response_ = kNoLine;
     return true;
@@ -337,7 +326,7 @@ class Driver final : public Block {
       p.releases_wqe = true;
     } else if (slots_.available(WqId{0})) {
       p.wqe_slot = slots_.allocate();
-      shared_.wqes[p.wqe_slot].sge[0] = {bits(), bits(), random_.bits()};
+      at_.shared.wqes[p.wqe_slot].sge[0] = {bits(), bits(), random_.bits()};
       p.releases_wqe = random_.one_in(2);
       if (!p.releases_wqe) open_.push_back(p.wqe_slot);
     }
@@ -390,9 +379,7 @@ class Driver final : public Block {
     return c;
   }
 
-  CqeGenerator& dut_;
-  NicShared& shared_;
-  LocalMemory& host_;
+  CqeGeneratorHarness& at_;
   Random random_;
   Cycle end_;
   const bool steered_;
@@ -412,29 +399,23 @@ class Driver final : public Block {
   std::array<std::uint32_t, kCqs> polled_{};
 };
 
-struct Scene {
+struct Scene : CqeGeneratorHarness {
   // `steered`: the program knows what the model holds; not when RTL is in its place.
-  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
-      : host(bench.keep<LocalMemory>()),
-        shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, lines_of(params))),
-        model(made_block<CqeGenerator>(bench, &NicBlocks::cqe_generator, params, shared, "dut")),
-        dut(bench.place<CqeGeneratorPorts>(model)),
-        driver(bench.add<Driver>("driver", model, shared, host, seed, Cycle{cycles - cycles / 20}, steered)),
-        out(bench.sink(dut.out, 4)),
-        events(bench.sink(dut.events, 4)),
-        writes(bench.memory(dut.dma, dut.dma_done, host, 9, params.dma_engine.queue_depth)),
-        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 13, params.dma_engine.queue_depth)) {
-    bench.connect(driver.packets, dut.in, 8);
-    bench.connect(driver.doorbells, dut.doorbells, 2);
-    bench.connect(driver.commands, dut.commands, 2);
-    bench.connect(driver.failures, dut.failures, 2);
-    bench.connect(dut.command_replies, driver.replies, 1);
-    bench.connect(dut.released, driver.released, kSlots);
-    auto& flushes = bench.sink(dut.flushes, 1);
-    auto& failed = bench.sink(dut.failed, 2);
-    auto& placed = bench.sink(dut.placed, 2);
-    auto& rendezvous = bench.sink(dut.rendezvous, 2);
-    bench.sink(dut.refusals, 8).on_value([this](Cycle now, const Refusal& r) { driver.refused(now, r); });
+  Scene(Bench& b, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
+      : CqeGeneratorHarness(b, params,
+                            {.doorbells = 2,
+                             .commands = 2,
+                             .failures = 2,
+                             .replies = 1,
+                             .out = 4,
+                             .events = 4,
+                             .flushes = 1,
+                             .notices = 2,
+                             .dma = params.dma_engine.queue_depth,
+                             .context_dma = params.dma_engine.queue_depth,
+                             .write_cycles = 9,
+                             .read_cycles = 13}) {
+    b.add<Driver>("driver", *this, seed, Cycle{cycles - cycles / 20}, steered);
     flushes.on_value([this](Cycle now, const FlushRequest& r) { shared.contexts.unpin(r.line, now); });
     const Stalls stalls{seed, 8};
     out.accept_when(stalls(1, 2));
@@ -443,7 +424,7 @@ struct Scene {
     contexts.accept_when(stalls(4, 2));
     contexts.fail_reads_from(cq_context_address(number_of(kCqs - 1)));
     flushes.accept_when([](Cycle c) { return c.count % 4096 >= 1024 && (c.count % 64 < 8 || c.count % 16 == 0); });
-    failed.accept_when(stalls(6, 3));
+    failed_qps.accept_when(stalls(6, 3));
     placed.accept_when(stalls(7, 3));
     rendezvous.accept_when(stalls(8, 3));
     Random random(seed + 77);
@@ -463,15 +444,6 @@ struct Scene {
     dut.attach_srq(WqId{1}, Srqn{11});
     dut.attach_srq(WqId{6}, Srqn{66});
   }
-  LocalMemory& host;
-  NicShared& shared;
-  CqeGenerator& model;
-  CqeGeneratorPorts& dut;  // the model, or RTL in its place
-  Driver& driver;
-  Sink<AckRequest>& out;
-  Sink<Event>& events;
-  TestMemory& writes;
-  TestMemory& contexts;
 };
 
 }  // namespace rxnic::cqe_generator_scene

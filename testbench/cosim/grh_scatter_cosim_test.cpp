@@ -5,14 +5,12 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/random.h"
-#include "testbench/unit/model/engine/harness.h"
-#include "testbench/unit/model/nic/made_block.h"
+#include "testbench/unit/model/blocks/grh_scatter_harness.h"
 
 namespace rxnic::grh_scatter_cosim_test {
 namespace {
@@ -123,19 +121,17 @@ class GrhScatterCosim : public testing::TestWithParam<GrhScatterParams> {
 };
 
 // The block, its lists, and an environment that sends random packets and takes their pieces now and then.
-class Scene {
+class Scene : public GrhScatterHarness {
  public:
-  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
-      : bench_(bench),
-        random_(seed),
-        cycles_(cycles),
-        shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots)),
-        dut(bench.place(made_block<GrhScatterPorts>(bench, &NicBlocks::grh_scatter, params, shared_, "grh_scatter"))),
-        in_(bench.source(dut.in, 2 + random_.below(4))),
-        out(bench.sink(dut.out, 3 + random_.below(6))),
-        refusals(bench.sink(dut.refusals)) {
-    make_lists(random_, shared_.wqes);
-    dut.lists.bind(shared_.wqes);
+  Scene(Bench& b, const Params& params, std::uint64_t seed, std::uint64_t cycles)
+      : Scene(b, params, Random(seed), seed, cycles) {}
+
+ private:
+  Scene(Bench& b, const Params& params, Random random, std::uint64_t seed, std::uint64_t cycles)
+      : GrhScatterHarness(b, params, {.in = 2 + random.below(4), .out = 3 + random.below(6)}),
+        random_(random),
+        cycles_(cycles) {
+    make_lists(random_, shared.wqes);
     out.set_width(1 + random_.below(4));
     // In spans of 256 cycles the sink takes always, or in one cycle of some.
     out.accept_when([seed](Cycle c) {
@@ -143,11 +139,10 @@ class Scene {
       const std::uint64_t mixed = (c.count + span) * 0xd1342543de82ef95u >> 40;
       return mixed % (std::uint64_t{1} << (span >> 20) % 5) == 0;
     });
-    for (std::uint32_t slot = 0; slot < kSlots; ++slot, ++sent_) in_.push(Cycle{}, beginning(slot));
+    for (std::uint32_t slot = 0; slot < kSlots; ++slot, ++sent_) in.push(Cycle{}, beginning(slot));
     send_more(Cycle{});
   }
 
- private:
   // Begins the message of a WQE: what continues one later finds how full it is, and no memory has to be 0.
   static ScatterJob beginning(std::uint32_t slot) {
     ScatterJob p{};
@@ -165,40 +160,28 @@ class Scene {
   // Packets are made as time goes on, so that a mismatch in an early cycle needs few of them. Now and then all of them
   // leave before there are more.
   void send_more(Cycle now) {
-    const std::size_t waiting = sent_ - in_.pushed();
+    const std::size_t waiting = sent_ - in.pushed();
     pause_ = waiting > 0 && (pause_ || random_.one_in(16));
     if (waiting < 64 && !pause_) {
       std::uint64_t when = now.count;
       while (when < now.count + kSpan) {
         for (std::uint32_t n = 1 + random_.below(30); n > 0; --n, ++sent_) {
           residence_ += random_.one_in(40);
-          in_.push(Cycle{when}, random_job(random_, shared_.wqes, residence_));
+          in.push(Cycle{when}, random_job(random_, shared.wqes, residence_));
           when += random_.one_in(3) ? random_.below(8) : 0;
         }
         when += random_.one_in(4) ? 200 + random_.below(300) : random_.below(60);
       }
     }
-    if (now.count + kSpan < cycles_) bench_.at(now + kSpan, [this](Cycle later) { send_more(later); });
+    if (now.count + kSpan < cycles_) bench.at(now + kSpan, [this](Cycle later) { send_more(later); });
   }
 
   static constexpr std::uint64_t kSpan = 512;
-  Bench& bench_;
   Random random_;
   const std::uint64_t cycles_;
-  NicShared& shared_;
   std::size_t sent_ = 0;
   bool pause_ = false;
   std::uint32_t residence_ = 0x7fff'fff0;  // every bit changes soon
-
- public:
-  GrhScatterPorts& dut;
-
- private:
-  Source<ScatterJob>& in_;
-
- public:
-  Sink<ScatteredSegment>& out;
-  Sink<Refusal>& refusals;
 };
 
 TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {

@@ -16,11 +16,9 @@
 #include "bridge/rtl/lockstep.h"
 #include "bridge/rtl/rtl_block.h"
 #include "bridge/rtl/rtl_file.h"
-#include "model/blocks/grh_scatter.h"
-#include "model/nic/nic_shared.h"
 #include "testbench/cosim/put_in_place.h"
 #include "testbench/cosim/wrong_twin.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/grh_scatter_harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/temporary_folder.h"
 
@@ -45,14 +43,9 @@ class LockstepTest : public testing::Test {
   std::string failure_of(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {},
                          const Scene& scene = one_packet, const LockstepOptions& options = {}) {
     Bench bench(EngineMode::kPerCycle);
-    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared.packets);
-    dut.lists.bind(shared.wqes);
-    auto& in = bench.source(dut.in);
-    bench.sink(dut.out);
-    bench.sink(dut.refusals);
-    Lockstep lockstep(bench.engine(), dut, std::move(twin), options);
-    scene(in, shared.wqes);
+    GrhScatterHarness at(bench, params_with(&Params::grh_scatter, params));
+    Lockstep lockstep(bench.engine(), at.dut, std::move(twin), options);
+    scene(at.in, at.shared.wqes);
     bench.run();
     return lockstep.finish().failure;
   }
@@ -105,17 +98,13 @@ TEST_F(LockstepTest, AnActivityThatDiffersIsNamed) {  // R2
 TEST_F(LockstepTest, AnActivityThatIsNoneEndsTheRun) {  // rtl_block.h, R4
   const std::uint8_t none = 31;
   Bench bench(EngineMode::kFast);
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
   auto wrong = std::make_unique<WrongTwin>(twin(), "", "");
   wrong->say(&none);
   put_in_place(bench, "grh_scatter", [&] { return std::move(wrong); });
-  auto& dut = bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", GrhScatterParams{}, shared.packets));
-  dut.lists.bind(shared.wqes);
-  one_packet(bench.source(dut.in), shared.wqes);
-  bench.sink(dut.out);
-  bench.sink(dut.refusals);
+  GrhScatterHarness at(bench);
+  one_packet(at.in, at.shared.wqes);
   bench.run();
-  EXPECT_EQ(dynamic_cast<RtlBlock&>(dut).failure(), "activity_o: found 31; expected an Activity, 19 at most");
+  EXPECT_EQ(dynamic_cast<RtlBlock&>(at.dut).failure(), "activity_o: found 31; expected an Activity, 19 at most");
 }
 
 // What a block in the model's place with this patience says of itself, and how many values leave it.
@@ -129,18 +118,13 @@ class InPlaceTest : public LockstepTest {
   static constexpr std::uint64_t kPatience = 50;
   Result result_of(std::unique_ptr<Twin> twin, const Scene& scene = one_packet, Cycle ready_from = {}) {
     Bench bench(EngineMode::kFast);
-    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
     put_in_place(bench, "grh_scatter", [&] { return std::move(twin); }, {.patience = kPatience});
-    auto& dut = bench.place<GrhScatterPorts>(bench.keep<GrhScatter>("grh_scatter", GrhScatterParams{}, shared.packets));
-    dut.lists.bind(shared.wqes);
-    auto& in = bench.source(dut.in);
-    auto& out = bench.sink(dut.out);
-    out.stall(Cycle{}, ready_from);
-    bench.sink(dut.refusals);
-    scene(in, shared.wqes);
+    GrhScatterHarness at(bench);
+    at.out.stall(Cycle{}, ready_from);
+    scene(at.in, at.shared.wqes);
     bench.run();
-    const auto& rtl = dynamic_cast<const RtlBlock&>(dut);
-    return {std::string(rtl.failure()), rtl.passed(), out.size(), bench.engine().now()};
+    const auto& rtl = dynamic_cast<const RtlBlock&>(at.dut);
+    return {std::string(rtl.failure()), rtl.passed(), at.out.size(), bench.engine().now()};
   }
 };
 

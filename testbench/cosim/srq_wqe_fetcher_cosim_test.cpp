@@ -14,7 +14,6 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
@@ -102,12 +101,12 @@ TEST_P(SrqWqeFetcherCosim, TheWaveformHasWhatBothWrite) {
   ASSERT_NE(failure.find(": port context_write: "), std::string::npos) << failure;
   const std::map<std::string, Changes> signals = read_vcd(path);
   std::uint64_t mismatch = 0;
-  for (const auto& [time, value] : signals.at("dut.mismatch")) mismatch = value == "1" ? time : mismatch;
+  for (const auto& [time, value] : signals.at("srq_wqe_fetcher.mismatch")) mismatch = value == "1" ? time : mismatch;
   std::vector<std::string> differing;
   std::size_t written = 0;
   for (const auto& [name, changes] : signals) {
     const std::size_t side = name.find(".model.");
-    if (side == std::string::npos || name.rfind("dut.context_write.", 0) != 0) continue;
+    if (side == std::string::npos || name.rfind("srq_wqe_fetcher.context_write.", 0) != 0) continue;
     const Changes& of_rtl = signals.at(std::string(name).replace(side, 7, ".rtl."));
     const Changes model(changes.begin(), changes.upper_bound(mismatch));
     written += model.rbegin()->second != "x";
@@ -163,55 +162,36 @@ class Pins : public TwinPins {
 TEST_P(SrqWqeFetcherCosim, SlowerRtlMakesTheSameTransactions) {
   constexpr std::uint32_t kMessages = 15;
   Bench bench(EngineMode::kPerCycle);
-  auto& host = bench.keep<LocalMemory>();
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
-                                       params_.srq_wqe_fetcher.wqe_store_entries, srq_wqe_fetcher_scene::kCacheLines);
-  auto& dut = made_block<SrqWqeFetcher>(bench, &NicBlocks::srq_wqe_fetcher, params_, shared, "dut");
-  bench.engine().add(dut);
-  auto& in = bench.source(dut.in);
-  auto& doorbells = bench.source(dut.doorbells);
-  auto& released = bench.source(dut.released);
-  auto& out = bench.sink(dut.out);
-  bench.source(dut.tagged);
-  bench.source(dut.flushes);
-  bench.source(dut.commands);
-  bench.source(dut.rendezvous_places);
-  bench.sink(dut.command_replies);
-  bench.sink(dut.events);
-  bench.sink(dut.returned);
-  bench.sink(dut.refusals);
-  bench.memory(dut.dma, dut.dma_done, host, 60, 4);
-  bench.memory(dut.context_dma, dut.context_dma_done, host, 9, 4);
-  dut.lists.bind(shared.wqes);
-  dut.pins.bind(shared.pins);
-  out.on_value([&](Cycle now, const ScatterJob& p) {
-    if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) released.push(now + 20, {p.wqe_slot});
+  SrqWqeFetcherHarness at(bench, params_, {.dma = 4, .wqe_cycles = 60, .context_cycles = 9});
+  at.out.on_value([&](Cycle now, const ScatterJob& p) {
+    if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) at.released.push(now + 20, {p.wqe_slot});
   });
   WqContext context;
   context.kind = WqKind::kSrq;
   context.base = BusAddress{0x8000};
   context.slots = 16;
   context.stride = 64;
-  const WqId queue = dut.create(context, host);
+  const WqId queue = at.dut.create(context, at.host);
   for (std::uint32_t n = 0; n < kMessages; ++n) {
     std::array<std::uint8_t, 64> slot{};
     const DataSegment sge{4096, 0x777, 0x1000 * (n + 1ull)};
     write_wqe(slot, context.layout, n + 1, {&sge, 1});
-    host.write(wqe_address(context, n), slot);
+    at.host.write(wqe_address(context, n), slot);
   }
-  doorbells.push(Cycle{10}, {DoorbellKind::kReceive, false, raw(queue), kMessages});
-  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("srq_wqe_fetcher", params_)));
+  at.doorbells.push(Cycle{10}, {DoorbellKind::kReceive, false, raw(queue), kMessages});
+  TransactionLockstep lockstep(bench.engine(), at.dut,
+                               std::make_unique<SlowTwin>(make_twin("srq_wqe_fetcher", params_)));
   WqeRequest p = Pins::packet();
   p.uses_srq = true;
   p.queue = p.receive_queue = queue;
-  shared.contexts[p.line].residence = p.residence;
+  at.shared.contexts[p.line].residence = p.residence;
   for (std::uint32_t n = 0; n < kMessages; ++n, ++p.message_sequence) {
-    shared.contexts.pin(p.line);
-    in.push(Cycle{1000 + 40 * n}, p);
+    at.shared.contexts.pin(p.line);
+    at.in.push(Cycle{1000 + 40 * n}, p);
   }
   bench.run_to(Cycle{1000 + 40 * kMessages + 1000});
-  EXPECT_EQ(out.size(), kMessages);
-  EXPECT_EQ(dut.counters().wqes, kMessages);
+  EXPECT_EQ(at.out.size(), kMessages);
+  EXPECT_EQ(at.dut.counters().wqes, kMessages);
   expect_later_cycles(lockstep.finish(), 2 * kMessages);
 }
 

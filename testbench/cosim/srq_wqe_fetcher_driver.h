@@ -7,45 +7,37 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 
-#include "model/blocks/srq_wqe_fetcher.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/opcode.h"
 #include "model/types/wq_command.h"
 #include "testbench/cosim/srq_wqe_fetcher_queues.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/srq_wqe_fetcher_harness.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
 
-// Pushes what comes from outside, as far as there is room.
+// Pushes what comes from outside, as far as there is room, at the sources of the harness. The sinks are stepped first.
 class Driver final : public Block {
  public:
-  Driver(const sc_core::sc_module_name& name, SrqWqeFetcherPorts& dut, NicShared& shared, HostMemory& host,
-         std::uint64_t seed, Cycle end)
-      : Block(name), dut_(dut), shared_(shared), host_(host), random_(seed), end_(end) {}
-  Out<WqeRequest> packets{"packets"};
-  Out<WqeRequest> tagged{"tagged"};
-  Out<FlushRequest> flushes{"flushes"};
-  Out<Doorbell> doorbells{"doorbells"};
-  Out<WqCommand> commands{"commands"};
-  Out<WqeSlot> released{"released"};
-  Out<RendezvousPlaces> places{"places"};
-  In<WqReply> replies{"replies"};
+  Driver(const sc_core::sc_module_name& name, SrqWqeFetcherHarness& at, std::uint64_t seed, Cycle end)
+      : Block(name), at_(at), random_(seed), end_(end) {
+    at.out.on_value([this](Cycle now, const ScatterJob& p) { left_.push_back({now, p}); });
+    at.refusals.on_value([this](Cycle now, const Refusal& r) { refused_.push_back({now, r}); });
+    at.replies.accept_when([this](Cycle c) { return mood_ != 8 || c.count % 64 == 0; });
+    at.replies.on_value([this](Cycle, const WqReply& r) { reply_ = r; });
+  }
 
   // `cached`: contexts of queues that the device holds. The others have taken many WQEs already.
   void create_at_first(std::uint32_t cached) {
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_);
-    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = dut_.create(queues_[n].context, host_);
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = at_.dut.create(queues_[n].context, at_.host);
     for (std::uint32_t n = cached; n < kAtFirst; ++n) grow_old(queues_[n]);
-    for (PacketHandle& buffer : buffers_) buffer = shared_.packets.allocate(PacketClass::kReceive);
+    for (PacketHandle& buffer : buffers_) buffer = at_.shared.packets.allocate(PacketClass::kReceive);
     for (std::uint32_t n = 0; n < kLines; ++n) {
-      shared_.contexts[line_of(n)].residence = any_number();
+      at_.shared.contexts[line_of(n)].residence = any_number();
       renew(n);
     }
   }
-  // What the blocks behind see.
-  void see(Cycle now, const ScatterJob& p) { left_.push_back({now, p}); }
-  void see(Cycle now, const Refusal& r) { refused_.push_back({now, r}); }
   void see(Cycle now, const ContextPin& p) { pins_.push_back({now, p}); }
 
   Cycle step(Cycle now) override {
@@ -60,20 +52,22 @@ class Driver final : public Block {
     }
     if (mood_ == 9) {
       quiet_until_ = Cycle{(now.count | 255) + 1};
+      at_.replies.rest_until(quiet_until_);
       return rest(now, Activity::kBusy, quiet_until_);
     }
     const std::uint32_t pace = mood_ == 0 ? 30 : mood_ == 1 ? 6 : 1;
-    for (auto* port : {&packets, &tagged}) {
-      if (random_.one_in(pace) && port->can_push(now)) send(now, *port, port == &tagged);
+    for (auto* from : {&at_.in, &at_.tagged}) {
+      if (random_.one_in(pace) && from->out.can_push(now)) send(now, from->out, from == &at_.tagged);
     }
-    if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && doorbells.can_push(now)) ring(now);
-    if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && commands.can_push(now)) command(now);
-    if (mood_ == 8 && others_.size() < 3 && random_.one_in(16) && commands.can_push(now)) ask_for_nothing(now);
+    if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && at_.doorbells.out.can_push(now))
+      ring(now);
+    if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && at_.commands.out.can_push(now)) command(now);
+    if (mood_ == 8 && others_.size() < 3 && random_.one_in(16) && at_.commands.out.can_push(now)) ask_for_nothing(now);
     flush(now);
-    if (owed_ > 0 && random_.one_in(mood_ < 6 ? 500 : 60) && places.can_push(now)) {
+    if (owed_ > 0 && random_.one_in(mood_ < 6 ? 500 : 60) && at_.places.out.can_push(now)) {
       const std::uint32_t count = 1 + random_.below(owed_);
       owed_ -= count;
-      places.push(now, {count});
+      at_.places.out.push(now, {count});
     }
     return rest(now, Activity::kBusy, now + 1);
   }
@@ -93,7 +87,7 @@ class Driver final : public Block {
       if (p.line == kNoLine) continue;
       Line& line = lines_[at_line(p.line)];
       if (p.role == PacketRole::kFlush || p.role == PacketRole::kLastWqe) {
-        shared_.contexts.unpin(p.line, now);
+        at_.shared.contexts.unpin(p.line, now);
         if (p.role == PacketRole::kLastWqe) line.state = Line::kFlushed;
         continue;
       }
@@ -110,24 +104,25 @@ class Driver final : public Block {
     for (; !pins_.empty() && pins_.front().when < now; pins_.pop_front()) {
       if (!pins_.front().value.pins) lines_[at_line(pins_.front().value.line)].state = Line::kFlushed;
     }
-    if (!slots_.empty() && (slots_.front().when <= now || mood_ == 5) && released.can_push(now)) {
-      released.push(now, {slots_.front().value});
+    if (!slots_.empty() && (slots_.front().when <= now || mood_ == 5) && at_.released.out.can_push(now)) {
+      at_.released.out.push(now, {slots_.front().value});
       slots_.pop_front();
     }
-    if (replies.can_pop(now) && (mood_ != 8 || now.count % 64 == 0)) answer(replies.pop(now));
+    if (reply_) answer(*reply_);
+    reply_.reset();
   }
   std::uint32_t any_number() { return static_cast<std::uint32_t>(random_.bits()); }
   // In host memory: a queue that all of its WQEs were taken of.
   void grow_old(Queue& queue) {
-    auto record = host_.load<WqRecord>(queue_context_address(queue.id));
+    auto record = at_.host.load<WqRecord>(queue_context_address(queue.id));
     record.producer = record.taken = queue.producer = any_number();
     if (record.layout == WqLayout::kLinkedList) record.next_slot = queue.slot(queue.producer);
-    host_.store(queue_context_address(queue.id), record);
+    at_.host.store(queue_context_address(queue.id), record);
   }
   // A QP that is used again, or another one on its line.
   void renew(std::uint32_t n) {
     Line& line = lines_[n];
-    QpContext& qp = shared_.contexts[line_of(n)];
+    QpContext& qp = at_.shared.contexts[line_of(n)];
     static constexpr Transport kTransports[] = {Transport::kRc, Transport::kRc, Transport::kUc,  Transport::kUd,
                                                 Transport::kRc, Transport::kUc, Transport::kXrc, Transport::kRaw};
     line = {};
@@ -181,11 +176,11 @@ class Driver final : public Block {
     } else if (queue.id != kNoWq && queue.bound < std::min(room, kListed)) {
       const std::uint32_t most = std::min(room, kListed) - queue.bound,
                           count = 1 + random_.below(std::min(most, mood_ == 2 ? 2u : 12u));
-      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, host_, queue, queue.producer++);
+      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, at_.host, queue, queue.producer++);
       queue.bound += count;
       d.value = queue.producer;
     }
-    doorbells.push(now, d);
+    at_.doorbells.out.push(now, d);
   }
 
   // A number of no queue.
@@ -234,7 +229,7 @@ class Driver final : public Block {
     }
     ask(now, c);
   }
-  bool doorbells_idle() const { return dut_.doorbells[0]->size() == 0; }
+  bool doorbells_idle() const { return at_.dut.doorbells[0]->size() == 0; }
   bool in_use(std::uint32_t n) const {
     for (const Line& line : lines_) {
       if (line.queue == n) return true;
@@ -242,7 +237,7 @@ class Driver final : public Block {
     return false;
   }
   void ask(Cycle now, const WqCommand& c) {
-    commands.push(now, c);
+    at_.commands.out.push(now, c);
     others_.push_back(false);
     asked_ = true;
     posted_before_ = queues_[of_].producer;
@@ -253,7 +248,7 @@ class Driver final : public Block {
     WqCommand c;
     c.operation = WqOperation::kArmLimit;
     c.queue = WqId{unused_number()};
-    commands.push(now, c);
+    at_.commands.out.push(now, c);
     others_.push_back(true);
   }
   void answer(const WqReply& reply) {
@@ -291,7 +286,7 @@ class Driver final : public Block {
     }
   }
   WqeRequest packet(std::uint32_t n, Line& line) {
-    const QpContext& qp = shared_.contexts[line_of(n)];
+    const QpContext& qp = at_.shared.contexts[line_of(n)];
     WqeRequest p;
     pass_through(p);
     p.line = line_of(n);
@@ -450,17 +445,16 @@ class Driver final : public Block {
     Line& line = lines_[n];
     if (line.state == Line::kUp && mood_ != 5 && random_.one_in(mood_ == 7 ? 10 : 200))
       line.state = Line::kFailed;  // by software
-    if (line.state != Line::kFailed || !flushes.can_push(now)) return;
+    if (line.state != Line::kFailed || !at_.flushes.out.can_push(now)) return;
     if (queues_[line.queue].context.kind == WqKind::kRq) queues_[line.queue].failed = true;
     line.state = Line::kFlushing;
-    const QpContext& qp = shared_.contexts[line_of(n)];
-    shared_.contexts.pin(line_of(n));
-    flushes.push(now, {line_of(n), qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
+    const QpContext& qp = at_.shared.contexts[line_of(n)];
+    at_.shared.contexts.pin(line_of(n));
+    at_.flushes.out.push(
+        now, {line_of(n), qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
   }
 
-  SrqWqeFetcherPorts& dut_;
-  NicShared& shared_;
-  HostMemory& host_;
+  SrqWqeFetcherHarness& at_;
   Random random_;
   Cycle end_;
   Cycle quiet_until_{};                                // nothing comes, so that cycles can be left out
@@ -476,6 +470,7 @@ class Driver final : public Block {
   std::array<Line, kLines> lines_;
   std::deque<Seen<ScatterJob>> left_;
   std::deque<Seen<Refusal>> refused_;
+  std::optional<WqReply> reply_;
   std::deque<Seen<ContextPin>> pins_;
   std::deque<Seen<std::uint32_t>> slots_;
 };

@@ -9,7 +9,6 @@
 #include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/transactions.h"
 #include "bridge/rtl/twin_pins.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
@@ -112,36 +111,26 @@ class Pins : public TwinPins {
 TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   constexpr std::uint32_t kMessages = 300;
   Bench bench(EngineMode::kPerCycle);
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = made_block<TagMatchCam>(bench, &NicBlocks::tag_match_cam, params_, shared, "tag_match_cam");
-  bench.engine().add(dut);
-  auto& host = bench.keep<LocalMemory>();
-  auto& in = bench.source(dut.in);
-  auto& operations = bench.source(dut.operations);
-  bench.source(dut.returned);
-  bench.source(dut.lists);
-  bench.sink(dut.list_done);
-  bench.sink(dut.out);
-  bench.memory(dut.dma, dut.dma_done, host, 50, params_.dma_engine.queue_depth);
-  dut.create(WqId{7}, {});
-  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("tag_match_cam", params_)));
+  TagMatchCamHarness at(bench, params_, {.read_cycles = 50, .dma = params_.dma_engine.queue_depth});
+  at.dut.create(WqId{7}, {});
+  TransactionLockstep lockstep(bench.engine(), at.dut, std::make_unique<SlowTwin>(make_twin("tag_match_cam", params_)));
   std::uint16_t unexpected = 0;
   for (std::uint32_t n = 0; n < kMessages; ++n) {
-    const Cycle at{100 + 12 * n};
-    operations.push(at, Pins::append(n % 8, n, ~std::uint64_t{0}, n % 2 == 0));
-    in.push(at + std::array<std::uint64_t, 5>{0, 1, 4, 4, 4}[n % 5], Pins::message(n));
+    const Cycle when{100 + 12 * n};
+    at.operations.push(when, Pins::append(n % 8, n, ~std::uint64_t{0}, n % 2 == 0));
+    at.in.push(when + std::array<std::uint64_t, 5>{0, 1, 4, 4, 4}[n % 5], Pins::message(n));
     if (n % 5 != 0) continue;
     TagOperation op = Pins::append(n % 8, n, 0, true);
     op.opcode = TagOpcode::kDelete;
     op.tm_sync = true;
     op.unexpected_count = ++unexpected;
-    operations.push(at + 5, op);
+    at.operations.push(when + 5, op);
   }
   bench.run_to(Cycle{100 + 12 * kMessages + 1000});
   const TransactionResult result = lockstep.finish();
   EXPECT_EQ(result.failure, "");
-  EXPECT_EQ(dut.counters().unexpected, kMessages / 5);
-  EXPECT_EQ(dut.counters().matches, kMessages - kMessages / 5);
+  EXPECT_EQ(at.dut.counters().unexpected, kMessages / 5);
+  EXPECT_EQ(at.dut.counters().matches, kMessages - kMessages / 5);
   const auto out =
       std::find_if(result.ports.begin(), result.ports.end(), [](const auto& p) { return p.name == "out"; });
   ASSERT_NE(out, result.ports.end());

@@ -12,15 +12,11 @@
 #include <span>
 #include <utility>
 
-#include "model/blocks/tag_match_cam.h"
 #include "model/core/tag_matching/tag_returns.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "testbench/cosim/random.h"
 #include "testbench/cosim/tag_match_cam_rehearsal.h"
-#include "testbench/unit/faulty_memory.h"
-#include "testbench/unit/model/engine/harness.h"
-#include "testbench/unit/model/nic/made_block.h"
+#include "testbench/unit/model/blocks/tag_match_cam_harness.h"
 
 namespace rxnic::tag_match_cam_scene {
 
@@ -59,40 +55,40 @@ inline Params params_of(const TagMatchCamParams& cam, std::uint32_t queue_depth 
 }
 
 // The block, and an environment that keeps it busy; less so for some thousand cycles now and then.
-class Scene {
+class Scene : public TagMatchCamHarness {
  public:
   // `adapts`: operations are made by what the model's block knows.
-  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool adapts = true)
-      : bench_(bench),
-        random_(seed),
+  Scene(Bench& b, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool adapts = true)
+      : Scene(b, params, Random(seed), seed, cycles, adapts) {}
+
+ private:
+  Scene(Bench& b, const Params& params, Random random, std::uint64_t seed, std::uint64_t cycles, bool adapts)
+      : TagMatchCamHarness(b, params,
+                           {.in = 2 + random.below(4),
+                            .operations = 2 + random.below(4),
+                            .returned = 2 + random.below(4),
+                            .lists = 2,
+                            .list_done = 2,
+                            .out = 2 + random.below(6),
+                            .read_cycles = 5 + random.below(60),
+                            .dma = params.dma_engine.queue_depth}),
+        random_(random),
         cycles_(cycles),
         adapts_(adapts),
         most_(params.tag_match_cam.max_tags),
         entries_(params.tag_match_cam.entries),
         srqs_(params.tag_match_cam.lists + 2),
-        shared_(bench.keep<NicShared>(PacketPool::Quotas{})),
-        faults_{Random(seed)},
-        host_(bench.keep<FaultyMemory>()),
-        model(made_block<TagMatchCam>(bench, &NicBlocks::tag_match_cam, params, shared_, "tag_match_cam")),
-        dut(bench.place<TagMatchCamPorts>(model)),
-        in_(bench.source(dut.in, 2 + random_.below(4))),
-        operations_(bench.source(dut.operations, 2 + random_.below(4))),
-        returned_(bench.source(dut.returned, 2 + random_.below(4))),
-        lists_(bench.source(dut.lists, 2)),
-        done_(bench.sink(dut.list_done, 2)),
-        out(bench.sink(dut.out, 2 + random_.below(6))),
-        memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), params.dma_engine.queue_depth)) {
-    faults_.act_on(host_);
+        faults_{Random(seed)} {
+    faults_.act_on(host);
     if (adapts) random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), rehearsed()).run();
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
-    done_.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
+    list_done.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
     out.on_value([this](Cycle now, const WqeRequest& p) { maybe_return(now, p); });
     for (std::uint32_t n = 0; n + 1 < params.tag_match_cam.lists; ++n) dut.create(numbered(n), {});
     bench.at(random_from_, [this](Cycle now) { send_more(now); });
   }
 
- private:
   // In spans of 256 cycles always, or in one cycle of some.
   static bool accepts(Cycle c, std::uint64_t seed, std::uint64_t kinds) {
     const std::uint64_t span = (c.count >> 8) * 0x9e3779b97f4a7c15u ^ seed;
@@ -168,36 +164,36 @@ class Scene {
     if (now >= random_from_ && !random_.one_in(mode_ == Mode::kDrain ? 3 : returns_)) return;
     const bool match = p.tag_verdict == TagVerdict::kMatched && !p.takes_wqe;
     if (!match && p.tag_verdict != TagVerdict::kUnexpected) return;
-    if (returned_.pushed() + 8 < asked_) return;
+    if (returned.pushed() + 8 < asked_) return;
     ++asked_;
-    returned_.push(now + 1, {p.receive_queue, match ? p.wqe_index : kNoTagEntry});
+    returned.push(now + 1, {p.receive_queue, match ? p.wqe_index : kNoTagEntry});
   }
 
   Rehearsed rehearsed() {
     return {
         .post =
             [this](Cycle at, const TagOperation& op) {
-              operations_.push(at, op);
+              operations.push(at, op);
               ++posted_;
             },
         .search = [this](Cycle at, std::uint64_t tag) { search_for(at, WqId{0}, tag); },
         .give_back =
             [this](Cycle at, std::uint32_t handle) {
-              returned_.push(at, {WqId{0}, handle});
+              returned.push(at, {WqId{0}, handle});
               ++asked_;
             },
         .change_list =
             [this](Cycle at, bool create, WqId srq) {
-              lists_.push(at, {create, numbered(raw(srq)), {}, {}});
+              lists.push(at, {create, numbered(raw(srq)), {}, {}});
             },
         .set_latency =
             [this](Cycle at, std::uint64_t latency) {
-              bench_.at(at, [this, latency](Cycle) { memory.set_latency(latency); });
+              bench.at(at, [this, latency](Cycle) { memory.set_latency(latency); });
             },
-        .set_failing = [this](Cycle at, bool fails) { bench_.at(at, [this, fails](Cycle) { faults_.fails = fails; }); },
-        .set_lying = [this](Cycle at, bool lies) { bench_.at(at, [this, lies](Cycle) { faults_.buries = lies; }); },
+        .set_failing = [this](Cycle at, bool fails) { bench.at(at, [this, fails](Cycle) { faults_.fails = fails; }); },
+        .set_lying = [this](Cycle at, bool lies) { bench.at(at, [this, lies](Cycle) { faults_.buries = lies; }); },
         .set_returns = [this](Cycle at,
-                              bool come_back) { bench_.at(at, [this, come_back](Cycle) { comes_back_ = come_back; }); },
+                              bool come_back) { bench.at(at, [this, come_back](Cycle) { comes_back_ = come_back; }); },
     };
   }
 
@@ -216,24 +212,24 @@ class Scene {
     const bool quiet = mode_ == Mode::kThin && !random_.one_in(8);
     const std::uint32_t pace = pauses_ ? 200 : mode_ != Mode::kMixed ? 20 : random_.one_in(3) ? 1 : 8;
     for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan && !quiet; at += random_.below(pace * 6)) {
-      if (sent_ - in_.pushed() >= 64) break;
-      in_.push(Cycle{now.count + at}, packet());
+      if (sent_ - in.pushed() >= 64) break;
+      in.push(Cycle{now.count + at}, packet());
       ++sent_;
     }
     for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan && !quiet;
          at += random_.below(fills_ && !adapts_ ? 5 : pace * 5)) {
-      if (posted_ - operations_.pushed() >= 64) break;
-      operations_.push(Cycle{now.count + at}, operation());
+      if (posted_ - operations.pushed() >= 64) break;
+      operations.push(Cycle{now.count + at}, operation());
       ++posted_;
     }
-    if (random_.one_in(24)) lists_.push(now, creation_of(any_queue()));
+    if (random_.one_in(24)) lists.push(now, creation_of(any_queue()));
     if (random_.one_in(24)) {  // most entries are of two lists
       TagListCommand c = creation_of(numbered(random_.one_in(32) ? random_.below(2) : 2 + random_.below(srqs_ - 2)));
       c.create = random_.one_in(2);
-      lists_.push(now, c);
-      if (!c.create) lists_.push(now + random_.below(30), creation_of(c.queue));
+      lists.push(now, c);
+      if (!c.create) lists.push(now + random_.below(30), creation_of(c.queue));
     }
-    if (now.count + kSpan < cycles_) bench_.at(now + kSpan, [this](Cycle later) { send_more(later); });
+    if (now.count + kSpan < cycles_) bench.at(now + kSpan, [this](Cycle later) { send_more(later); });
   }
 
   // Again and again the CAM is filled, until there is some overflow, which goes back then; in between, anything.
@@ -247,8 +243,8 @@ class Scene {
     if (mode_ == Mode::kMixed && random_.one_in(60)) mode_ = Mode::kFill;
     for (std::uint32_t n = 0; n < 3; ++n) {
       if (model.list(WqId{n}) != nullptr || !random_.one_in(8)) continue;  // another one has its place
-      lists_.push(now, {false, other_queue(), {}, {}});
-      lists_.push(now, creation_of(WqId{n}));
+      lists.push(now, {false, other_queue(), {}, {}});
+      lists.push(now, creation_of(WqId{n}));
     }
     if (mode_ == Mode::kFill) fill(now);
     if (mode_ == Mode::kThin) thin(now);
@@ -259,13 +255,13 @@ class Scene {
     if (dut.counters().bad_reads == bad_reads_) return;
     bad_reads_ = dut.counters().bad_reads;  // a list has failed
     for (std::uint32_t n = 0; n < 3; ++n) {
-      lists_.push(now + 100, {false, WqId{n}, {}, {}});
-      lists_.push(now + 102, creation_of(WqId{n}));
+      lists.push(now + 100, {false, WqId{n}, {}, {}});
+      lists.push(now + 102, creation_of(WqId{n}));
     }
   }
 
   void fill(Cycle now) {
-    for (std::uint64_t at = 0; at < kSpan && posted_ - operations_.pushed() < 64; at += 2) {
+    for (std::uint64_t at = 0; at < kSpan && posted_ - operations.pushed() < 64; at += 2) {
       TagOperation op = operation();
       op.opcode = TagOpcode::kAdd;
       op.srq = WqId{random_.one_in(20) ? 2 : random_.below(2)};
@@ -279,7 +275,7 @@ class Scene {
         op.entry.mask = ~std::uint64_t{0};
       }
       tags_[{raw(op.srq), op.entry.handle}] = op.entry.tag;
-      operations_.push(now + at, op);
+      operations.push(now + at, op);
       ++posted_;
     }
   }
@@ -287,7 +283,7 @@ class Scene {
   // Some entries of the overflow go, while the CAM stays full but for a moment: the others are compacted.
   void thin(Cycle now) {
     memory.set_latency(random_.one_in(4) ? 100 : 5 + random_.below(20));
-    if (sent_ > in_.pushed() + 1) return;
+    if (sent_ > in.pushed() + 1) return;
     const WqId queue{random_.below(3)};
     const TagMatchList* const list = model.list(queue);
     if (list == nullptr || list->in_overflow() == 0) return;
@@ -318,7 +314,7 @@ class Scene {
       op.srq = queue;
       op.tm_sync = true;
       op.unexpected_count = list->unexpected();
-      operations_.push(now, op);
+      operations.push(now, op);
       ++posted_;
     } else if (model.entries_used() < entries_) {
       TagOperation op;
@@ -329,7 +325,7 @@ class Scene {
       }
       op.entry.tag = random_.bits();  // which no older one matches
       op.entry.mask = ~std::uint64_t{0};
-      operations_.push(now, op);
+      operations.push(now, op);
       ++posted_;
       search_for(now + random_.below(4), queue, op.entry.tag);
       return;
@@ -341,11 +337,11 @@ class Scene {
       op.opcode = TagOpcode::kDelete;
       op.srq = queue;
       op.entry.handle = handle;
-      operations_.push(now, op);
+      operations.push(now, op);
       ++posted_;
     } else {
       search_for(now, queue, tags_[{raw(queue), handle}]);
-      if (random_.one_in(8)) lists_.push(now + 10 + random_.below(40), {false, queue, {}, {}});
+      if (random_.one_in(8)) lists.push(now + 10 + random_.below(40), {false, queue, {}, {}});
     }
   }
 
@@ -358,19 +354,16 @@ class Scene {
     p.receive_queue = queue;
     p.tmh_opcode = static_cast<std::uint8_t>(TmhOpcode::kEager);
     p.tag = tag;
-    in_.push(when, p);
+    in.push(when, p);
     ++sent_;
   }
 
   static constexpr std::uint64_t kSpan = 32;
-  Bench& bench_;
   Random random_;
   const std::uint64_t cycles_;
   const bool adapts_;
   const std::uint32_t most_, entries_, srqs_;
-  NicShared& shared_;
   ReadFaults faults_;
-  FaultyMemory& host_;
   std::size_t sent_ = 0, posted_ = 0, asked_ = 0;
   std::uint64_t other_tags_ = 0xfedc'ba98'7654'3000u;
   std::uint32_t kinds_ = 20, adds_ = 10, returns_ = 40;
@@ -381,21 +374,6 @@ class Scene {
   std::uint64_t bad_reads_ = 0;
   std::uint32_t handle_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> tags_;  // posted last, by list and handle
-
- public:
-  TagMatchCam& model;
-  TagMatchCamPorts& dut;  // the model, or RTL in its place
-
- private:
-  Source<WqeRequest>& in_;
-  Source<TagOperation>& operations_;
-  Source<TagReturn>& returned_;
-  Source<TagListCommand>& lists_;
-  Sink<StepDone>& done_;
-
- public:
-  Sink<WqeRequest>& out;
-  TestMemory& memory;
 };
 
 }  // namespace rxnic::tag_match_cam_scene

@@ -11,16 +11,13 @@
 #include <vector>
 
 #include "bridge/rtl/transactions.h"
-#include "model/blocks/grh_scatter.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/grh_scatter_harness.h"
 
 namespace rxnic::transactions_cosim_test {
 namespace {
 
 constexpr std::uint64_t kNone = 0;
-constexpr std::uint32_t kSlots = 8;
 constexpr std::uint32_t kElementBytes = 64;
 
 struct Behaviour {
@@ -137,18 +134,14 @@ class TransactionsTest : public testing::Test {
   TransactionResult run(std::unique_ptr<Twin> twin, unsigned packets = 4, const GrhScatterParams& params = {},
                         const std::function<void(Bench&, NicShared&)>& before = {}) {
     Bench bench(EngineMode::kPerCycle);
-    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots);
-    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared.packets);
-    dut.lists.bind(shared.wqes);
-    auto& in = bench.source(dut.in);
-    bench.sink(dut.out).stall(Cycle{0}, stalled_until_);
-    bench.sink(dut.refusals);
-    TransactionLockstep lockstep(bench.engine(), dut, std::move(twin));
-    if (before) before(bench, shared);
+    GrhScatterHarness at(bench, params_with(&Params::grh_scatter, params));
+    at.out.stall(Cycle{0}, stalled_until_);
+    TransactionLockstep lockstep(bench.engine(), at.dut, std::move(twin));
+    if (before) before(bench, at.shared);
     for (std::uint32_t n = 0; n < packets; ++n) {
       job_.qpn = Qpn{0x10 + n % qps_};
       job_.wqe_index = n;
-      in.push(Cycle{9 + n}, job_);
+      at.in.push(Cycle{9 + n}, job_);
     }
     end_ == Cycle{} ? bench.run() : bench.run_to(end_);
     return lockstep.finish();

@@ -5,15 +5,13 @@
 #include <map>
 #include <random>
 
-#include "model/blocks/cqe_generator.h"
-#include "model/nic/nic_shared.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/cqe_generator_harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::cqe_generator_contexts_test {
 namespace {
 
-constexpr std::uint64_t kReadLatency = 50;
+constexpr std::uint64_t kReadLatency = CqeGeneratorLinks{}.read_cycles;
 // Cycles from the request for a context to its use: the link, the memory, the link.
 constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
 // A miss when the evicted context was changed: its write goes first.
@@ -36,25 +34,10 @@ CqeGeneratorParams small(std::uint32_t entries, std::uint32_t ways = 16, std::ui
   return p;
 }
 
-PacketPool::Quotas quotas() {
-  PacketPool::Quotas q;
-  q.receive = PacketPool::kNoLimit;
-  return q;
-}
-
-struct Fixture {
+struct Fixture : CqeGeneratorHarness {
   Fixture(Bench& b, const CqeGeneratorParams& params)
-      : bench(b),
-        host(b.keep<LocalMemory>()),
-        shared(b.keep<NicShared>(quotas())),
-        qp(place_qp(shared, test_qp(Transport::kRc))),
-        dut(b.add<CqeGenerator>("dut", params, shared.contexts, shared.wqes, shared.packets, 1000u)),
-        in(b.source(dut.in, 32)),
-        out(b.sink(dut.out)),
-        writes(b.memory(dut.dma, dut.dma_done, host, 1)),
-        contexts(b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency)),
-        events(b.sink(dut.events)),
-        doorbells(b.source(dut.doorbells)) {
+      : CqeGeneratorHarness(b, params_with(&Params::cqe_generator, params), {.in = 32, .commands = 1}),
+        qp(place_qp(shared, test_qp(Transport::kRc))) {
     out.on_value([this](Cycle, const AckRequest& p) { shared.packets.release(p.buffer); });
   }
   void create(const CqContext& c) {
@@ -84,25 +67,16 @@ struct Fixture {
   void consume(std::uint64_t when, std::uint32_t cq, std::uint32_t consumer) {
     doorbells.push(Cycle{when}, {DoorbellKind::kCqConsumer, false, cq, consumer});
   }
+  void ask(std::uint64_t when, const CqCommand& command) { commands.push(Cycle{when}, command); }
   Cqe slot(std::uint32_t cq, std::uint32_t n) { return host.load<Cqe>(context(cq).base + n * 64); }
   CqRecord record(std::uint32_t cq) {
     CqRecord r;
-    EXPECT_TRUE(dut.read(Cqn{cq}, host, r));
+    EXPECT_TRUE(model.read(Cqn{cq}, host, r));
     return r;
   }
   const CqeGeneratorCounters& counters() const { return dut.counters(); }
 
-  Bench& bench;
-  LocalMemory& host;
-  NicShared& shared;
   QpContext& qp;
-  CqeGenerator& dut;
-  Source<CompletionRequest>& in;
-  Sink<AckRequest>& out;
-  TestMemory& writes;
-  TestMemory& contexts;
-  Sink<Event>& events;
-  Source<Doorbell>& doorbells;
   std::uint32_t next_wqe = 0;
 };
 
@@ -174,7 +148,7 @@ TEST(CqeGeneratorContexts, AContextComesBackAsItWent) {
   bench.at(Cycle{150}, [&](Cycle) { before = fixture.record(1); });
   fixture.push(199, 2);
   bench.run_to(Cycle{400});
-  ASSERT_EQ(fixture.dut.find(Cqn{1}), nullptr);
+  ASSERT_EQ(fixture.model.find(Cqn{1}), nullptr);
   const auto stored = fixture.host.load<CqRecord>(cq_context_address(Cqn{1}));
   EXPECT_EQ(std::memcmp(&stored, &before, sizeof stored), 0);
   EXPECT_EQ(stored.producer, 3u);
@@ -475,31 +449,21 @@ TEST(CqeGeneratorContexts, ModesAndOrdersAgreeOnFewLines) {
   }
 }
 
-// Commands of the command processor.
-struct Commands {
-  Commands(Bench& bench, CqeGenerator& dut)
-      : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
-  void ask(std::uint64_t when, const CqCommand& command) { asked.push(Cycle{when}, command); }
-  Source<CqCommand>& asked;
-  Sink<CqReply>& replies;
-};
-
 TEST(CqeGeneratorContexts, ACommandOnACqWhoseContextIsNotHereHasItRead) {  // R11, R15
   Bench bench;
   Fixture fixture(bench, small(1));
   fixture.create(1, 2);  // 2 has no line
-  Commands commands(bench, fixture.dut);
-  commands.ask(99, {.operation = CqOperation::kSetModeration, .number = Cqn{2}, .moderation_count = 3});
-  commands.ask(299, {.operation = CqOperation::kClose, .number = Cqn{1}});
-  commands.ask(499, {.operation = CqOperation::kClose, .number = Cqn{7}});
+  fixture.ask(99, {.operation = CqOperation::kSetModeration, .number = Cqn{2}, .moderation_count = 3});
+  fixture.ask(299, {.operation = CqOperation::kClose, .number = Cqn{1}});
+  fixture.ask(499, {.operation = CqOperation::kClose, .number = Cqn{7}});
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 3u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMiss});
-  EXPECT_TRUE(commands.replies.value(0).found);
+  ASSERT_EQ(fixture.replies.size(), 3u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{100 + kMiss});
+  EXPECT_TRUE(fixture.replies.value(0).found);
   EXPECT_EQ(fixture.record(2).moderation_count, 3);
-  EXPECT_TRUE(commands.replies.value(1).found);
+  EXPECT_TRUE(fixture.replies.value(1).found);
   EXPECT_TRUE(fixture.record(1).closed);
-  EXPECT_FALSE(commands.replies.value(2).found);
+  EXPECT_FALSE(fixture.replies.value(2).found);
   EXPECT_EQ(fixture.counters().context_misses, 3u);
 }
 
@@ -508,15 +472,14 @@ TEST(CqeGeneratorContexts, ACqIsCreatedInALineThatAnotherGivesUp) {  // R16
   Fixture fixture(bench, small(1));
   fixture.create(1);
   fixture.consume(9, 1, 0);  // it is changed
-  Commands commands(bench, fixture.dut);
   const CqContext made = context(2);
-  commands.ask(99, {.operation = CqOperation::kCreate, .number = Cqn{2}, .base = made.base, .slots = made.slots});
-  commands.ask(299, {.operation = CqOperation::kDestroy, .number = Cqn{1}});
+  fixture.ask(99, {.operation = CqOperation::kCreate, .number = Cqn{2}, .base = made.base, .slots = made.slots});
+  fixture.ask(299, {.operation = CqOperation::kDestroy, .number = Cqn{1}});
   fixture.push(399, 2);
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 2u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMiss + 1}) << "its read is behind the write of CQ 1's context";
-  EXPECT_EQ(commands.replies.cycle(1), Cycle{300}) << "it is not here";
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{100 + kMiss + 1}) << "its read is behind the write of CQ 1's context";
+  EXPECT_EQ(fixture.replies.cycle(1), Cycle{300}) << "it is not here";
   EXPECT_EQ(fixture.host.load<CqRecord>(cq_context_address(Cqn{1})).valid, 0);
   ASSERT_EQ(fixture.out.size(), 1u);
   EXPECT_EQ(fixture.out.cycle(0), Cycle{404});
@@ -529,13 +492,12 @@ TEST(CqeGeneratorContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R11, R15
   Bench bench;
   Fixture fixture(bench, small(1));
   fixture.create(1, 2);
-  Commands commands(bench, fixture.dut);
   fixture.arm(99, 2);
   fixture.arm(99, 1);
   fixture.arm(99, 2);
-  commands.ask(99, {.operation = CqOperation::kClose, .number = Cqn{1}});
+  fixture.ask(99, {.operation = CqOperation::kClose, .number = Cqn{1}});
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 1u);
+  ASSERT_EQ(fixture.replies.size(), 1u);
   EXPECT_TRUE(fixture.record(1).closed);
 }
 

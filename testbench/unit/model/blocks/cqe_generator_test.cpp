@@ -8,9 +8,8 @@
 
 #include "model/blocks/dma_engine.h"
 #include "model/core/receive_queue/wqe_slots.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_text.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/cqe_generator_harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::cqe_generator_test {
@@ -45,24 +44,12 @@ CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64
   return params;
 }
 
-struct Fixture {
+struct Fixture : CqeGeneratorHarness {
   explicit Fixture(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
-                   std::uint32_t dma_capacity = 8, std::uint64_t dma_latency = 1)
-      : bench(b),
-        host(b.keep<LocalMemory>()),
-        shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        qp(place_qp(shared, test_qp(Transport::kRc))),
-        dut(b.add<CqeGenerator>("dut", params, shared.contexts, shared.wqes, shared.packets, 1000u)),
-        in(b.source(dut.in)),
-        out(b.sink(dut.out)),
-        memory(b.add<TestMemory>("memory", host, dma_latency)),
-        flushes(b.sink(dut.flushes)),
-        events(b.sink(dut.events)),
-        doorbells(b.source(dut.doorbells)) {
-    b.sink(dut.released).on_value([this](Cycle, const WqeSlot& r) { slots.release(r.wqe_slot); });
-    b.connect(dut.dma, memory.requests, dma_capacity);
-    b.connect(memory.completions, dut.dma_done);
-    b.memory(dut.context_dma, dut.context_dma_done, host, 50);
+                   const CqeGeneratorLinks& links = {})
+      : CqeGeneratorHarness(b, params_with(&Params::cqe_generator, params), links),
+        qp(place_qp(shared, test_qp(Transport::kRc))) {
+    released.on_value([this](Cycle, const WqeSlot& r) { slots.release(r.wqe_slot); });
     dut.create(cq, host);
     const std::vector<std::uint8_t> ones(64, 0xff);
     for (std::uint32_t i = 0; i < cq.slots; ++i) host.write(kRing + i * 64, ones);
@@ -118,24 +105,16 @@ struct Fixture {
   void consume(Cycle when, std::uint32_t consumer) {
     doorbells.push(when, {DoorbellKind::kCqConsumer, false, raw(kCq), consumer});
   }
+  // Taken in cycle `at`.
+  void ask(std::uint64_t at, const CqCommand& command) { commands.push(Cycle{at - 1}, command); }
   Cqe slot(std::uint32_t n) { return host.load<Cqe>(kRing + n * 64); }
   std::size_t count(EventType type) const {
     return static_cast<std::size_t>(
         std::count_if(events.values().begin(), events.values().end(), [&](const Event& e) { return e.type == type; }));
   }
 
-  Bench& bench;
-  LocalMemory& host;
-  NicShared& shared;
   WqeSlots slots{{}};
   QpContext& qp;
-  CqeGenerator& dut;
-  Source<CompletionRequest>& in;
-  Sink<AckRequest>& out;
-  TestMemory& memory;
-  Sink<FlushRequest>& flushes;
-  Sink<Event>& events;
-  Source<Doorbell>& doorbells;
   std::uint32_t next_wqe = 0;
 };
 
@@ -149,12 +128,12 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
     fixture.in.push(Cycle{9}, p);       // taken in cycle 10
     bench.run_to(Cycle{10 + latency});  // sinks take it one later
     EXPECT_EQ(fixture.out.size(), 0u);
-    EXPECT_EQ(fixture.memory.log().size(), 0u);
+    EXPECT_EQ(fixture.writes.log().size(), 0u);
     bench.run_to(Cycle{10 + latency + 1});
     ASSERT_EQ(fixture.out.size(), 1u);
-    ASSERT_EQ(fixture.memory.log().size(), 1u);
+    ASSERT_EQ(fixture.writes.log().size(), 1u);
     EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + latency + 1});
+    EXPECT_EQ(fixture.writes.log()[0].taken, Cycle{10 + latency + 1});
     EXPECT_EQ(fixture.shared.packets[p.buffer].stamped(Station::kCqeGenerator), Cycle{10 + latency});
     EXPECT_EQ(fixture.shared.packets[p.buffer].taken(Station::kCqeGenerator), Cycle{10});
   }
@@ -165,7 +144,6 @@ TEST(CqeGenerator, ARendezvousIsHandedToTheRequester) {  // R18
   for (const Case c : {Case::kGood, Case::kNotOne, Case::kFailed, Case::kSquashed, Case::kClosed}) {
     Bench bench;
     Fixture fixture(bench);
-    auto& handed = bench.sink(fixture.dut.rendezvous);
     CompletionRequest p = fixture.packet();
     p.wqe_slot = fixture.slots.allocate();
     fixture.shared.wqes[p.wqe_slot].sge[0] = {5000, 0x777, 0x123450};
@@ -183,10 +161,10 @@ TEST(CqeGenerator, ARendezvousIsHandedToTheRequester) {  // R18
     if (c == Case::kClosed) p.cq = Cqn{99};
     fixture.in.push(Cycle{9}, p);
     bench.run();
-    ASSERT_EQ(handed.size(), c == Case::kNotOne ? 0u : 1u);
+    ASSERT_EQ(fixture.rendezvous.size(), c == Case::kNotOne ? 0u : 1u);
     if (c == Case::kNotOne) continue;
-    EXPECT_TRUE(c == Case::kClosed || handed.cycle(0) == Cycle{10}) << "when the packet is taken";
-    const RendezvousRequest& r = handed.value(0);
+    EXPECT_TRUE(c == Case::kClosed || fixture.rendezvous.cycle(0) == Cycle{10}) << "when the packet is taken";
+    const RendezvousRequest& r = fixture.rendezvous.value(0);
     EXPECT_EQ(r.begins, c == Case::kGood);
     EXPECT_EQ(r.qpn, p.qpn);
     EXPECT_EQ(r.handle, p.wqe_index);
@@ -212,18 +190,17 @@ TEST(CqeGenerator, PlacedDataOfOurReadsAndAtomicsIsReportedToTheRequester) {  //
   for (const auto& c : cases) {
     Bench bench;
     Fixture fixture(bench);
-    auto& placed = bench.sink(fixture.dut.placed);
     CompletionRequest p = fixture.packet();
     p.opcode = c.opcode;
     p.outcome = c.outcome;
     p.psn = Psn{1234};
     fixture.in.push(Cycle{9}, p);
     bench.run();
-    ASSERT_EQ(placed.size(), c.reported ? 1u : 0u) << unsigned{c.opcode};
+    ASSERT_EQ(fixture.placed.size(), c.reported ? 1u : 0u) << unsigned{c.opcode};
     if (!c.reported) continue;
-    EXPECT_EQ(placed.cycle(0), Cycle{10});
-    EXPECT_EQ(placed.value(0).qpn, p.qpn);
-    EXPECT_EQ(placed.value(0).psn, Psn{1234});
+    EXPECT_EQ(fixture.placed.cycle(0), Cycle{10});
+    EXPECT_EQ(fixture.placed.value(0).qpn, p.qpn);
+    EXPECT_EQ(fixture.placed.value(0).psn, Psn{1234});
   }
 }
 
@@ -269,7 +246,7 @@ TEST(CqeGenerator, TheCqeIsInItsSlot) {
   EXPECT_EQ(fixture.slot(0).timestamp, 10u);
   EXPECT_EQ(fixture.slot(1).byte_count, 65u);
   EXPECT_EQ(fixture.slot(2).owner, 0xff) << "not yet written";
-  const TestMemory::Record& write = fixture.memory.log()[0];
+  const TestMemory::Record& write = fixture.writes.log()[0];
   EXPECT_EQ(write.request.cqes, 1u);
   EXPECT_EQ(write.request.cookie, raw(kCq));
   EXPECT_EQ(write.request.address, kRing);
@@ -310,7 +287,6 @@ TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   Fixture fixture(bench, {}, cq_context(2));
   QpContext& other = place_qp(fixture.shared, test_qp(Transport::kRc));
   other.qpn = Qpn{0x12};
-  auto& refusals = bench.sink(fixture.dut.refusals);
   fixture.arm(Cycle{0}, 0);
   for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{10}, fixture.packet());
   const CompletionRequest overrun = fixture.packet();
@@ -319,7 +295,7 @@ TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   for (const CompletionRequest& p : {overrun, behind, others}) fixture.in.push(Cycle{10}, p);
   fixture.consume(Cycle{100}, 2);
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.writes.log().size(), 2u);
   EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
   EXPECT_EQ(fixture.left(overrun).outcome, Outcome::kNak);
   EXPECT_EQ(fixture.left(overrun).syndrome, 0x63);
@@ -327,11 +303,11 @@ TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   EXPECT_FALSE(fixture.left(overrun).completes);
   EXPECT_EQ(fixture.left(others).drop_reason, DropReason::kCqOverrun);
   EXPECT_EQ(fixture.left(behind).drop_reason, DropReason::kSquashed);
-  ASSERT_EQ(refusals.size(), 2u);
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
-  EXPECT_EQ(refusals.value(1).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(1).line, other.line);
+  ASSERT_EQ(fixture.refusals.size(), 2u);
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.refusals.value(0).line, fixture.qp.line);
+  EXPECT_EQ(fixture.refusals.value(1).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.refusals.value(1).line, other.line);
   EXPECT_EQ(fixture.count(EventType::kQpFatal), 2u);
   EXPECT_EQ(fixture.flushes.size(), 2u);
   EXPECT_EQ(fixture.dut.counters().overruns, 1u);
@@ -345,7 +321,7 @@ TEST(CqeGenerator, ItsConsumerIndexMakesRoomInTime) {
   fixture.in.push(Cycle{49}, fixture.packet());  // in the same cycle: the doorbell goes first (R9)
   bench.run();
   EXPECT_EQ(fixture.count(EventType::kCqError), 0u);
-  EXPECT_EQ(fixture.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.writes.log().size(), 3u);
 }
 
 TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
@@ -353,19 +329,18 @@ TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
   CqContext cq = cq_context(2);
   cq.ignore_overrun = true;
   Fixture fixture(bench, test_params(), cq);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
   EXPECT_EQ(fixture.count(EventType::kCqError), 0u);
   EXPECT_EQ(fixture.slot(0).wqe_index, 4u);
   EXPECT_EQ(fixture.slot(1).wqe_index, 3u);
-  EXPECT_EQ(refusals.size(), 0u);
+  EXPECT_EQ(fixture.refusals.size(), 0u);
 }
 
 TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsCqeHasLanded) {  // R4
   for (const std::uint64_t dma_latency : {1u, 7u, 300u}) {
     Bench bench;
-    Fixture fixture(bench, test_params(), cq_context(), 8, dma_latency);  // latency 4, event latency 8
+    Fixture fixture(bench, test_params(), cq_context(), {.write_cycles = dma_latency});  // latency 4, event latency 8
     fixture.arm(Cycle{0}, 0);
     fixture.in.push(Cycle{9}, fixture.packet());
     fixture.in.push(Cycle{19}, fixture.packet());
@@ -390,7 +365,7 @@ TEST(CqeGenerator, AnEventArmedForACqeOnItsWayWaitsForIt) {  // R4
   // taken in 10, written in 14, landed in 115
   for (const Case& c : {Case{12, 115 + 8}, Case{100, 115 + 8}, Case{115, 115 + 8}, Case{116, 116 + 12}}) {
     Bench bench;
-    Fixture fixture(bench, test_params(), cq_context(), 8, 100);
+    Fixture fixture(bench, test_params(), cq_context(), {.write_cycles = 100});
     fixture.in.push(Cycle{9}, fixture.packet());
     fixture.arm(Cycle{c.armed - 1}, 0);
     bench.run();
@@ -404,7 +379,7 @@ TEST(CqeGenerator, AModeratedEventWaitsForTheLastCqeBeforeIt) {  // R4
   CqContext cq = cq_context();
   cq.moderation_count = 3;
   cq.moderation_period_us = 2;
-  Fixture fixture(bench, test_params(), cq, 8, 100);
+  Fixture fixture(bench, test_params(), cq, {.write_cycles = 100});
   fixture.arm(Cycle{0}, 0);
   fixture.in.push(Cycle{9}, fixture.packet());
   fixture.in.push(Cycle{1999}, fixture.packet());  // written in 2004, lands in 2105; the event falls due in 2010
@@ -415,7 +390,7 @@ TEST(CqeGenerator, AModeratedEventWaitsForTheLastCqeBeforeIt) {  // R4
 
 TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
   Bench bench;
-  Fixture fixture(bench, test_params(), cq_context(), 8, 100);
+  Fixture fixture(bench, test_params(), cq_context(), {.write_cycles = 100});
   fixture.in.push(Cycle{9}, fixture.packet());
   fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, false));
   bench.run();
@@ -428,12 +403,12 @@ TEST(CqeGenerator, NobodyIsNotifiedOfTheLandingsOfACqThatIsPolledOnly) {  // R4
   Bench bench;
   CqContext cq = cq_context();
   cq.polled_only = true;
-  Fixture fixture(bench, test_params(), cq, 8, 100);
+  Fixture fixture(bench, test_params(), cq, {.write_cycles = 100});
   fixture.in.push(Cycle{9}, fixture.packet());
   fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, false));
   bench.run();
-  EXPECT_FALSE(fixture.memory.log()[0].request.notify);
-  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 1u) << "the host is notified";
+  EXPECT_FALSE(fixture.writes.log()[0].request.notify);
+  EXPECT_EQ(fixture.writes.log()[0].request.cqes, 1u) << "the host is notified";
   ASSERT_EQ(fixture.events.size(), 1u);
   EXPECT_LT(fixture.events.cycle(0), Cycle{115})
       << "an event of a QP does not wait for CQEs of a CQ that is only polled";
@@ -585,10 +560,10 @@ TEST(CqeGenerator, ALoneCompletionIsWrittenAtOnceWithCompressionToo) {  // R5
     fixture.arm(Cycle{0}, 0);
     fixture.in.push(Cycle{9}, fixture.packet());
     bench.run_to(Cycle{10 + 4});
-    EXPECT_EQ(fixture.memory.log().size(), 0u);
+    EXPECT_EQ(fixture.writes.log().size(), 0u);
     bench.run_to(Cycle{10 + 4 + 1});
-    ASSERT_EQ(fixture.memory.log().size(), 1u);
-    EXPECT_EQ(fixture.memory.log()[0].request.bytes, 64u);
+    ASSERT_EQ(fixture.writes.log().size(), 1u);
+    EXPECT_EQ(fixture.writes.log()[0].request.bytes, 64u);
     EXPECT_EQ(fixture.slot(0).format, CqeFormat::kPlain);
     bench.run();
     ASSERT_EQ(fixture.events.size(), 1u);
@@ -603,8 +578,8 @@ TEST(CqeGenerator, WithoutBackPressureABurstIsNotCompressed) {  // R5
   Fixture fixture(bench, compressing(), cq);
   for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  ASSERT_EQ(fixture.memory.log().size(), 8u);
-  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(fixture.memory.log()[i].taken, Cycle{10 + i + 4 + 1});
+  ASSERT_EQ(fixture.writes.log().size(), 8u);
+  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(fixture.writes.log()[i].taken, Cycle{10 + i + 4 + 1});
   EXPECT_EQ(fixture.dut.counters().compressed, 0u);
 }
 
@@ -616,11 +591,11 @@ TEST(CqeGenerator, ASessionEndsWithTheBackPressureToTheCycle) {  // R5
   for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
   fixture.in.push(Cycle{29}, fixture.unpressed());  // taken in 30, the session ends in 31
   bench.run_to(Cycle{31 + 4});
-  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.writes.log().size(), 0u);
   bench.run_to(Cycle{31 + 4 + 1});
-  ASSERT_EQ(fixture.memory.log().size(), 1u);
-  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 2u);
-  EXPECT_EQ(fixture.memory.log()[0].request.bytes, 2 * 64u);
+  ASSERT_EQ(fixture.writes.log().size(), 1u);
+  EXPECT_EQ(fixture.writes.log()[0].request.cqes, 2u);
+  EXPECT_EQ(fixture.writes.log()[0].request.bytes, 2 * 64u);
   EXPECT_EQ(fixture.slot(0).mini_count, 2);
 }
 
@@ -635,7 +610,7 @@ TEST(CqeGenerator, WithoutBackPressureACompletionIsTheLastOfTheSessionThatItJoin
     p.solicited = !joins;
     fixture.in.push(Cycle{9}, p);
     bench.run();
-    const auto& log = fixture.memory.log();
+    const auto& log = fixture.writes.log();
     ASSERT_EQ(log.size(), joins ? 1u : 2u);
     EXPECT_EQ(log[0].taken, Cycle{12 + 4 + 1});
     EXPECT_EQ(log[0].request.cqes, joins ? 3u : 2u);
@@ -656,10 +631,10 @@ TEST(CqeGenerator, SessionsThatTheBackPressureHeldEndOneACycle) {  // R5
   }
   fixture.in.push(Cycle{49}, fixture.unpressed());  // taken in 50
   bench.run();
-  ASSERT_EQ(fixture.memory.log().size(), 3u);
+  ASSERT_EQ(fixture.writes.log().size(), 3u);
   for (std::uint32_t n = 0; n < 3; ++n) {
-    EXPECT_EQ(fixture.memory.log()[n].taken, Cycle{51 + n + 4 + 1});
-    EXPECT_EQ(fixture.memory.log()[n].request.cookie, 10 + n);
+    EXPECT_EQ(fixture.writes.log()[n].taken, Cycle{51 + n + 4 + 1});
+    EXPECT_EQ(fixture.writes.log()[n].request.cookie, 10 + n);
   }
 }
 
@@ -670,8 +645,8 @@ TEST(CqeGenerator, CompletionsGatherWhileAWriteFindsNoRoom) {  // R5
     Bench bench;
     CqContext cq = cq_context();
     cq.compress = true;
-    Fixture fixture(bench, compressing(8, timeout), cq, 1);
-    fixture.memory.accept_when([](Cycle c) { return c.count >= 100; });
+    Fixture fixture(bench, compressing(8, timeout), cq, {.dma = 1});
+    fixture.writes.accept_when([](Cycle c) { return c.count >= 100; });
     for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.packet());
     for (const std::uint64_t when : {13u, 14u, 30u}) fixture.in.push(Cycle{when}, fixture.packet());  // taken one later
     bench.run_to(Cycle{99});
@@ -682,8 +657,8 @@ TEST(CqeGenerator, CompletionsGatherWhileAWriteFindsNoRoom) {  // R5
     bench.run_to(Cycle{101});
     EXPECT_EQ(fixture.dut.counters().sessions, 1u);
     bench.run();
-    ASSERT_EQ(fixture.memory.log().size(), 4u);
-    EXPECT_EQ(fixture.memory.log()[3].request.cqes, 2u);
+    ASSERT_EQ(fixture.writes.log().size(), 4u);
+    EXPECT_EQ(fixture.writes.log()[3].request.cqes, 2u);
     EXPECT_EQ(fixture.slot(3).mini_count, 2);
   }
 }
@@ -713,10 +688,10 @@ TEST(CqeGenerator, ASessionEndsAtItsMaximum) {
   Fixture fixture(bench, compressing(8), cq);
   for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
   bench.run();
-  ASSERT_EQ(fixture.memory.log().size(), 1u);
-  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + 7 + 4 + 1});
-  EXPECT_EQ(fixture.memory.log()[0].request.bytes, 3 * 64u);
-  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 8u);
+  ASSERT_EQ(fixture.writes.log().size(), 1u);
+  EXPECT_EQ(fixture.writes.log()[0].taken, Cycle{10 + 7 + 4 + 1});
+  EXPECT_EQ(fixture.writes.log()[0].request.bytes, 3 * 64u);
+  EXPECT_EQ(fixture.writes.log()[0].request.cqes, 8u);
   EXPECT_EQ(fixture.slot(0).format, CqeFormat::kTitle);
   EXPECT_EQ(fixture.slot(0).mini_count, 8);
   const auto minis = fixture.host.load<MiniCqeSlot>(kRing + 128);
@@ -737,11 +712,11 @@ TEST(CqeGenerator, ASessionEndsWithACqeThatDoesNotJoin) {
   fixture.in.push(Cycle{9}, other);
   fixture.in.push(Cycle{29}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
-  ASSERT_EQ(fixture.memory.log().size(), 3u);
+  ASSERT_EQ(fixture.writes.log().size(), 3u);
   EXPECT_EQ(fixture.slot(0).mini_count, 3);
-  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 3u);
-  EXPECT_EQ(fixture.memory.log()[1].request.cqes, 1u);
-  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{13 + 4 + 1});
+  EXPECT_EQ(fixture.writes.log()[0].request.cqes, 3u);
+  EXPECT_EQ(fixture.writes.log()[1].request.cqes, 1u);
+  EXPECT_EQ(fixture.writes.log()[0].taken, Cycle{13 + 4 + 1});
   EXPECT_EQ(fixture.slot(2).format, CqeFormat::kPlain) << "a session of one";
   EXPECT_EQ(fixture.slot(2).flags, kCqeSolicited);
   EXPECT_EQ(fixture.slot(3).status, WcStatus::kRemoteInvalidRequest);
@@ -756,10 +731,10 @@ TEST(CqeGenerator, ASessionEndsAfterItsTimeoutToTheCycle) {
   fixture.in.push(Cycle{9}, fixture.pressed());
   fixture.in.push(Cycle{39}, fixture.pressed());  // taken in 40: 50 cycles more
   bench.run_to(Cycle{40 + 50 + 4});
-  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.writes.log().size(), 0u);
   EXPECT_EQ(fixture.out.size(), 2u) << "the packets do not wait for it";
   bench.run_to(Cycle{40 + 50 + 4 + 1});
-  ASSERT_EQ(fixture.memory.log().size(), 1u);
+  ASSERT_EQ(fixture.writes.log().size(), 1u);
   EXPECT_EQ(fixture.slot(0).mini_count, 2);
 }
 
@@ -768,8 +743,8 @@ TEST(CqeGenerator, SessionsThatWaitedForRoomEndInTheOrderInWhichTheyWereDue) {  
   Bench bench;
   CqeGeneratorParams params = compressing(8, 50);
   params.write_depth = 5;
-  Fixture fixture(bench, params, cq_context(), 1);
-  fixture.memory.accept_when([](Cycle c) { return c.count > 300; });
+  Fixture fixture(bench, params, cq_context(), {.dma = 1});
+  fixture.writes.accept_when([](Cycle c) { return c.count > 300; });
   for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // plain: the writes are full
   const auto send = [&](std::uint64_t when, std::uint32_t cq) {
     fixture.in.push(Cycle{when}, fixture.pressed(Cqn{cq}));
@@ -781,7 +756,7 @@ TEST(CqeGenerator, SessionsThatWaitedForRoomEndInTheOrderInWhichTheyWereDue) {  
   send(2, 11);
   bench.run();
   std::vector<std::uint32_t> order;
-  for (const auto& w : fixture.memory.log()) {
+  for (const auto& w : fixture.writes.log()) {
     if (w.request.cookie != raw(kCq)) order.push_back(w.request.cookie);
   }
   EXPECT_EQ(order, (std::vector<std::uint32_t>{10, 12, 13, 11}));
@@ -793,12 +768,10 @@ TEST(CqeGenerator, TheSessionOfADestroyedCqIsDiscarded) {  // R16
   CqContext cq = cq_context();
   cq.compress = true;
   Fixture fixture(bench, compressing(8, 50), cq);
-  auto& asked = bench.source(fixture.dut.commands);
-  bench.sink(fixture.dut.command_replies);
   fixture.in.push(Cycle{9}, fixture.pressed());
-  asked.push(Cycle{19}, {.operation = CqOperation::kDestroy, .number = kCq});
+  fixture.commands.push(Cycle{19}, {.operation = CqOperation::kDestroy, .number = kCq});
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 0u) << "its ring is its program's again";
+  EXPECT_EQ(fixture.writes.log().size(), 0u) << "its ring is its program's again";
 }
 
 TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
@@ -811,7 +784,7 @@ TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
   fixture.consume(Cycle{399}, 3);
   for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{499}, fixture.pressed());  // slots 3, 0, 1
   bench.run();
-  const auto& log = fixture.memory.log();
+  const auto& log = fixture.writes.log();
   ASSERT_EQ(log.size(), 4u);
   EXPECT_EQ(log[2].request.address, kRing);
   EXPECT_EQ(log[2].request.bytes, 128u);
@@ -829,7 +802,7 @@ TEST(CqeGenerator, OnlyACqThatAsksForItIsCompressed) {
   Fixture fixture(bench, compressing());
   for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.pressed());
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.writes.log().size(), 3u);
 }
 
 TEST(CqeGenerator, AnEventOfACompressedCqFollowsTheWrite) {
@@ -871,13 +844,12 @@ TEST(CqeGenerator, AQpErrorAsksForOneFlush) {  // R6
   EXPECT_EQ(fixture.flushes.cycle(0), Cycle{12}) << "not with the packet before";
   EXPECT_EQ(fixture.flushes.value(0).line, fixture.qp.line);
   EXPECT_EQ(fixture.qp.pins.count(), pins + 1);
-  EXPECT_EQ(fixture.memory.log().size(), 1u) << "the one before completes";
+  EXPECT_EQ(fixture.writes.log().size(), 1u) << "the one before completes";
 }
 
 TEST(CqeGenerator, AFlushRequestSaysWhatTheFetcherNeedsOfTheQp) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failures = bench.source(fixture.dut.failures);
   QpContext qp = test_qp(Transport::kXrc);
   qp.qpn = Qpn{0x99};
   qp.uses_srq = true;
@@ -886,7 +858,7 @@ TEST(CqeGenerator, AFlushRequestSaysWhatTheFetcherNeedsOfTheQp) {  // R6
   QpContext& placed = place_qp(fixture.shared, qp);
   placed.residence = 5;
   fixture.shared.contexts.pin(placed.line);
-  failures.push(Cycle{9}, {placed.line, EventType::kQpFatal});
+  fixture.failures.push(Cycle{9}, {placed.line, EventType::kQpFatal});
   bench.run();
   ASSERT_EQ(fixture.flushes.size(), 1u);
   const FlushRequest expected{placed.line, 5, Qpn{0x99}, Transport::kXrc, true, WqId{6}, Cqn{8}};
@@ -922,9 +894,8 @@ TEST(CqeGenerator, AnErrorWithACompletionIsNoEvent) {
 TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
   fixture.flushes.stall(Cycle{0}, Cycle{100});
-  failed.stall(Cycle{0}, Cycle{200});
+  fixture.failed_qps.stall(Cycle{0}, Cycle{200});
   std::vector<std::uint32_t> lines;
   for (std::uint32_t i = 0; i < 20; ++i) {
     QpContext& qp = place_qp(fixture.shared, test_qp(Transport::kRc));
@@ -935,13 +906,13 @@ TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
   bench.run();
   ASSERT_EQ(fixture.out.size(), 20u);
   ASSERT_EQ(fixture.flushes.size(), 20u);
-  ASSERT_EQ(failed.size(), 20u);
+  ASSERT_EQ(fixture.failed_qps.size(), 20u);
   for (std::uint32_t i = 0; i < 20; ++i) {
     EXPECT_EQ(fixture.out.cycle(i), Cycle{14 + i});
     EXPECT_EQ(fixture.flushes.value(i).line, lines[i]) << "oldest first";
     EXPECT_EQ(fixture.flushes.cycle(i), Cycle{99 + i}) << "one a cycle";
-    EXPECT_EQ(failed.value(i).qpn, Qpn{100 + i});
-    EXPECT_EQ(failed.cycle(i), Cycle{199 + i});
+    EXPECT_EQ(fixture.failed_qps.value(i).qpn, Qpn{100 + i});
+    EXPECT_EQ(fixture.failed_qps.cycle(i), Cycle{199 + i});
   }
 }
 
@@ -954,7 +925,7 @@ TEST(CqeGenerator, AnRnrNakIsNoError) {
   bench.run();
   EXPECT_EQ(fixture.flushes.size(), 0u);
   EXPECT_EQ(fixture.events.size(), 0u);
-  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.writes.log().size(), 0u);
 }
 
 // An internal packet, which has no buffer.
@@ -1055,7 +1026,7 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
     fixture.in.push(Cycle{9}, middle);
     fixture.in.push(Cycle{9}, last);
     bench.run_to(Cycle{50});
-    EXPECT_EQ(fixture.memory.log().size(), 1u);
+    EXPECT_EQ(fixture.writes.log().size(), 1u);
     EXPECT_EQ(fixture.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
     EXPECT_EQ(fixture.slots.occupied(), 0u);
     // The slot can be used again: nothing of the failed message is remembered for it.
@@ -1068,15 +1039,6 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
     EXPECT_EQ(fixture.slot(1).status, WcStatus::kSuccess);
   }
 }
-
-// Commands of the command processor.
-struct Commands {
-  Commands(Bench& b, CqeGenerator& dut) : asked(b.source(dut.commands)), replies(b.sink(dut.command_replies)) {}
-  // Taken in cycle `at`.
-  void ask(std::uint64_t at, const CqCommand& command) { asked.push(Cycle{at - 1}, command); }
-  Source<CqCommand>& asked;
-  Sink<CqReply>& replies;
-};
 
 TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
   Bench bench;
@@ -1093,25 +1055,24 @@ TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
 TEST(CqeGenerator, ADestroyedCqGetsNothing) {
   Bench bench;
   Fixture fixture(bench);
-  Commands commands(bench, fixture.dut);
-  commands.ask(5, {.operation = CqOperation::kDestroy, .number = kCq});
+  fixture.ask(5, {.operation = CqOperation::kDestroy, .number = kCq});
   fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 1u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{5});
-  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  ASSERT_EQ(fixture.replies.size(), 1u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{5});
+  EXPECT_EQ(fixture.writes.log().size(), 0u);
   EXPECT_EQ(fixture.dut.counters().discarded, 1u);
-  EXPECT_EQ(fixture.dut.find(kCq), nullptr);
+  EXPECT_EQ(fixture.model.find(kCq), nullptr);
 }
 
 TEST(CqeGenerator, AFullDmaLinkHoldsThePacketsBack) {
   Bench bench;
-  Fixture fixture(bench, {}, cq_context(64), 1);  // one write every two cycles
+  Fixture fixture(bench, {}, cq_context(64), {.dma = 1});  // one write every two cycles
   for (int i = 0; i < 20; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
   ASSERT_EQ(fixture.out.size(), 20u);
   for (std::uint32_t i = 0; i < 20; ++i) {
-    EXPECT_GE(fixture.out.cycle(i).count + 1, fixture.memory.log()[i].taken.count);
+    EXPECT_GE(fixture.out.cycle(i).count + 1, fixture.writes.log()[i].taken.count);
     EXPECT_EQ(fixture.slot(i).wqe_index, i) << "its data stayed until the write was taken";
   }
   fixture.dut.settle(Cycle{100});
@@ -1126,7 +1087,7 @@ TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
     CqeGeneratorParams params = compressing(2 + below(20), 16 + below(100));
     params.cycles_per_cqe = 1 + below(3);
     params.latency_cycles = 1 + below(6);
-    Fixture fixture(bench, params, cq_context(16), 1 + below(4));
+    Fixture fixture(bench, params, cq_context(16), {.dma = 1 + below(4)});
     std::vector<QpContext*> qps;
     std::vector<bool> has_failed(24, false);
     std::vector<std::uint32_t> consumed(8, 0);
@@ -1209,13 +1170,12 @@ TEST(CqeGenerator, AFailedRequestOfAnUnreliableQpAsksForNoFlush) {  // R6
 TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
   fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kRetryExceeded));
   fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kFlushed));
   bench.run();
   ASSERT_EQ(fixture.flushes.size(), 1u);
   EXPECT_EQ(fixture.flushes.value(0).line, fixture.qp.line);
-  EXPECT_EQ(failed.size(), 0u) << "the requester knows";
+  EXPECT_EQ(fixture.failed_qps.size(), 0u) << "the requester knows";
   EXPECT_EQ(fixture.events.size(), 0u) << "the completion tells";
   EXPECT_EQ(fixture.slot(0).status, WcStatus::kRetryExceeded);
   EXPECT_EQ(fixture.slot(1).status, WcStatus::kFlushed);
@@ -1224,37 +1184,33 @@ TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
 TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
   fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kSuccess));
   fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kFlushed));
   bench.run();
   EXPECT_EQ(fixture.flushes.size(), 0u);
-  EXPECT_EQ(failed.size(), 0u);
+  EXPECT_EQ(fixture.failed_qps.size(), 0u);
 }
 
 TEST(CqeGenerator, TheRequesterIsNotifiedOfWhatTheReceivePathFound) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
   fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
-  ASSERT_EQ(failed.size(), 1u);
-  EXPECT_EQ(failed.value(0).qpn, kTestQpn);
+  ASSERT_EQ(fixture.failed_qps.size(), 1u);
+  EXPECT_EQ(fixture.failed_qps.value(0).qpn, kTestQpn);
   EXPECT_EQ(fixture.flushes.size(), 1u);
 }
 
 TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
-  auto& failures = bench.source(fixture.dut.failures);
   for (int i = 0; i < 2; ++i) {
     fixture.shared.contexts.pin(fixture.qp.line);
-    failures.push(Cycle{9}, {fixture.qp.line, EventType::kQpAccessError});
+    fixture.failures.push(Cycle{9}, {fixture.qp.line, EventType::kQpAccessError});
   }
   bench.run();
   EXPECT_EQ(fixture.flushes.size(), 1u) << "once";
-  EXPECT_EQ(failed.size(), 1u);
+  EXPECT_EQ(fixture.failed_qps.size(), 1u);
   ASSERT_EQ(fixture.events.size(), 1u);
   EXPECT_EQ(fixture.events.value(0).type, EventType::kQpAccessError);
   EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
@@ -1264,9 +1220,8 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
 TEST(CqeGenerator, NoPacketIsTakenWithAFailure) {  // R9
   Bench bench;
   Fixture fixture(bench);
-  auto& failures = bench.source(fixture.dut.failures);
   fixture.shared.contexts.pin(fixture.qp.line);
-  failures.push(Cycle{10}, {fixture.qp.line, EventType::kQpFatal});
+  fixture.failures.push(Cycle{10}, {fixture.qp.line, EventType::kQpFatal});
   for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // the second one waits in cycle 11
   bench.run();
   ASSERT_EQ(fixture.out.size(), 3u);
@@ -1278,7 +1233,6 @@ TEST(CqeGenerator, NoPacketIsTakenWithAFailure) {  // R9
 TEST(CqeGenerator, AFailureThatSoftwareAskedForFlushesOnceAndRaisesNothing) {  // R12
   Bench bench;
   Fixture fixture(bench);
-  auto& failed = bench.sink(fixture.dut.failed);
   CompletionRequest p;
   p.role = PacketRole::kFailure;
   p.outcome = Outcome::kDrop;
@@ -1293,75 +1247,65 @@ TEST(CqeGenerator, AFailureThatSoftwareAskedForFlushesOnceAndRaisesNothing) {  /
   EXPECT_EQ(fixture.out.size(), 2u);
   ASSERT_EQ(fixture.flushes.size(), 1u);
   EXPECT_EQ(fixture.flushes.cycle(0), Cycle{11});
-  EXPECT_EQ(failed.size(), 0u);
+  EXPECT_EQ(fixture.failed_qps.size(), 0u);
   EXPECT_EQ(fixture.events.size(), 0u);
-  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.writes.log().size(), 0u);
 }
 
 TEST(CqeGenerator, ARequestWhoseCompletionFindsNoRoomFailsItsQp) {  // R3, R6
   Bench bench;
   Fixture fixture(bench, test_params(), cq_context(2));
-  auto& failed = bench.sink(fixture.dut.failed);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kSuccess));
   const CompletionRequest behind = fixture.packet();
   fixture.in.push(Cycle{9}, behind);
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.writes.log().size(), 2u);
   ASSERT_EQ(fixture.out.size(), 4u);
   EXPECT_EQ(fixture.out.value(2).drop_reason, DropReason::kCqOverrun);
   EXPECT_FALSE(fixture.out.value(2).completes);
   EXPECT_EQ(fixture.left(behind).drop_reason, DropReason::kSquashed);
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
+  ASSERT_EQ(fixture.refusals.size(), 1u);
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.refusals.value(0).line, fixture.qp.line);
   EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
   EXPECT_EQ(fixture.count(EventType::kQpFatal), 1u);
   EXPECT_EQ(fixture.flushes.size(), 1u);
-  ASSERT_EQ(failed.size(), 1u);
-  EXPECT_EQ(failed.value(0).qpn, kTestQpn);
+  ASSERT_EQ(fixture.failed_qps.size(), 1u);
+  EXPECT_EQ(fixture.failed_qps.value(0).qpn, kTestQpn);
 }
 
 TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   Bench bench;
   Fixture fixture(bench);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   fixture.arm(Cycle{1}, 0);
   fixture.in.push(Cycle{9}, fixture.packet());
-  Commands commands(bench, fixture.dut);
-  commands.ask(21, {.operation = CqOperation::kClose, .number = kCq});
+  fixture.ask(21, {.operation = CqOperation::kClose, .number = kCq});
   fixture.in.push(Cycle{29}, fixture.packet());
   fixture.arm(Cycle{30}, 0);
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 1u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{21});
+  EXPECT_EQ(fixture.writes.log().size(), 1u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{21});
   EXPECT_EQ(fixture.dut.counters().discarded, 1u);
-  EXPECT_NE(fixture.dut.find(kCq), nullptr);
+  EXPECT_NE(fixture.model.find(kCq), nullptr);
   EXPECT_EQ(fixture.events.size(), 1u) << "of the first CQE, before it was closed";
-  EXPECT_EQ(refusals.size(), 0u) << "no overrun";
+  EXPECT_EQ(fixture.refusals.size(), 0u) << "no overrun";
 }
 
 TEST(CqeGenerator, ACommandWaitsForTheDoorbellsThatHaveComeAndForNoOthers) {  // R15
   for (const std::uint32_t held : {1u, 3u}) {
     Bench bench;
-    auto& host = bench.keep<LocalMemory>();
-    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-    auto& dut = bench.add<CqeGenerator>("dut", test_params(), shared.contexts, shared.wqes, shared.packets, 1000u);
-    bench.memory(dut.context_dma, dut.context_dma_done, host, 50);
-    dut.create(cq_context(), host);
+    Fixture fixture(bench, test_params(), cq_context(), {.doorbells = held});
     CqContext other = cq_context();
     other.number = Cqn{77};
-    dut.create(other, host);
-    auto& doorbells = bench.source(dut.doorbells, held);
-    Commands commands(bench, dut);
+    fixture.dut.create(other, fixture.host);
     for (std::uint32_t i = 0; i < 50; ++i) {  // in each cycle, as far as there is room in their link
-      doorbells.push(Cycle{9}, {DoorbellKind::kCqConsumer, false, 77, i});
+      fixture.doorbells.push(Cycle{9}, {DoorbellKind::kCqConsumer, false, 77, i});
     }
-    commands.ask(20, {.operation = CqOperation::kClose, .number = kCq});
+    fixture.ask(20, {.operation = CqOperation::kClose, .number = kCq});
     bench.run();
-    ASSERT_EQ(commands.replies.size(), 1u);
-    EXPECT_LE(commands.replies.cycle(0), Cycle{20 + held});
-    EXPECT_GE(commands.replies.cycle(0), Cycle{20 + (held == 1 ? 0 : held)});
+    ASSERT_EQ(fixture.replies.size(), 1u);
+    EXPECT_LE(fixture.replies.cycle(0), Cycle{20 + held});
+    EXPECT_GE(fixture.replies.cycle(0), Cycle{20 + (held == 1 ? 0 : held)});
   }
 }
 
@@ -1370,27 +1314,26 @@ TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   Bench bench;
   Fixture fixture(bench);
   for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
-  Commands commands(bench, fixture.dut);
   fixture.consume(Cycle{100}, 1);  // a doorbell of the old ring: taken first
-  commands.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 1});
-  commands.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kRing, .slots = 1, .consumer = 0});
+  fixture.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 1});
+  fixture.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kRing, .slots = 1, .consumer = 0});
   for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{199}, fixture.packet());
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 2u);
-  const CqReply& move = commands.replies.value(0);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{102}) << "behind the doorbell";
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  const CqReply& move = fixture.replies.value(0);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{102}) << "behind the doorbell";
   EXPECT_TRUE(move.fits);
   EXPECT_EQ(move.first, 1u);
   EXPECT_EQ(move.count, 2u);
   EXPECT_EQ(move.from, kRing);
   EXPECT_EQ(move.stride, 64u);
-  EXPECT_FALSE(commands.replies.value(1).fits);
+  EXPECT_FALSE(fixture.replies.value(1).fits);
   for (std::uint32_t n : {2u, 3u}) {
     const auto cqe = fixture.host.load<Cqe>(kOther + n * 64);
     EXPECT_EQ(cqe.wqe_index, n + 1);
     EXPECT_EQ(cqe.owner, 0);
   }
-  EXPECT_EQ(fixture.dut.find(kCq)->producer(), 4u);
+  EXPECT_EQ(fixture.model.find(kCq)->producer(), 4u);
 }
 
 // 8 completions take 3 slots, 21 take 4: as many as a block in a ring of 4 holds.
@@ -1402,15 +1345,14 @@ TEST(CqeGenerator, TheSessionOfAResizedCqHasRoomInItsNewRing) {  // R5, R10
     cq.compress = cq.ignore_overrun = true;
     Fixture fixture(bench, compressing(64, 1000), cq);
     for (int i = 0; i < (fills ? 21 : 8); ++i) fixture.in.push(Cycle{9}, fixture.pressed());
-    Commands commands(bench, fixture.dut);
-    commands.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 2, .consumer = 0});
-    commands.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 0});
+    fixture.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 2, .consumer = 0});
+    fixture.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 0});
     fixture.in.push(Cycle{199}, fixture.pressed());
     bench.run();
-    ASSERT_EQ(commands.replies.size(), 2u);
-    EXPECT_FALSE(commands.replies.value(0).fits);
-    EXPECT_TRUE(commands.replies.value(1).fits);
-    const auto& log = fixture.memory.log();
+    ASSERT_EQ(fixture.replies.size(), 2u);
+    EXPECT_FALSE(fixture.replies.value(0).fits);
+    EXPECT_TRUE(fixture.replies.value(1).fits);
+    const auto& log = fixture.writes.log();
     ASSERT_EQ(log.size(), fills ? 2u : 1u);
     EXPECT_EQ(log[0].request.address, kOther);
     EXPECT_EQ(log[0].request.cqes, fills ? 21u : 9u);
@@ -1423,36 +1365,34 @@ TEST(CqeGenerator, TheSessionOfAResizedCqHasRoomInItsNewRing) {  // R5, R10
 
 TEST(CqeGenerator, ACommandIsAnsweredWhenTheWritesBeforeItHaveGone) {  // R11
   Bench bench;
-  Fixture fixture(bench, {}, cq_context(64), 1);  // one write every two cycles
-  Commands commands(bench, fixture.dut);
+  Fixture fixture(bench, {}, cq_context(64), {.dma = 1});  // one write every two cycles
   for (int i = 0; i < 20; ++i) fixture.in.push(Cycle{9}, fixture.packet());
-  commands.ask(25, {.operation = CqOperation::kSettle});
-  commands.ask(60, {.operation = CqOperation::kClose, .number = Cqn{99}});
+  fixture.ask(25, {.operation = CqOperation::kSettle});
+  fixture.ask(60, {.operation = CqOperation::kClose, .number = Cqn{99}});
   std::size_t made = 0;
   bench.at(Cycle{24}, [&](Cycle) { made = fixture.dut.counters().cqes; });
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 2u);
-  EXPECT_GT(commands.replies.cycle(0), Cycle{25});
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_GT(fixture.replies.cycle(0), Cycle{25});
   // The last write went into the link in the cycle of the answer, and left it later.
   ASSERT_GT(made, 0u);
   ASSERT_LT(made, 20u);
-  EXPECT_GT(fixture.memory.log()[made - 1].taken, commands.replies.cycle(0));
-  EXPECT_LE(fixture.memory.log()[made - 1].taken, commands.replies.cycle(0) + 2);
-  EXPECT_FALSE(commands.replies.value(1).found);
+  EXPECT_GT(fixture.writes.log()[made - 1].taken, fixture.replies.cycle(0));
+  EXPECT_LE(fixture.writes.log()[made - 1].taken, fixture.replies.cycle(0) + 2);
+  EXPECT_FALSE(fixture.replies.value(1).found);
 }
 
 TEST(CqeGenerator, ACommandDoesNotWaitForTheWritesBehindIt) {  // R15
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kPerCycle}) {
     Bench bench(mode);
     Fixture fixture(bench, {}, cq_context(64));
-    Commands commands(bench, fixture.dut);
     for (int i = 0; i < 40; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // one a cycle
-    commands.ask(25, {.operation = CqOperation::kSettle});
+    fixture.ask(25, {.operation = CqOperation::kSettle});
     bench.run();
-    ASSERT_EQ(commands.replies.size(), 1u);
+    ASSERT_EQ(fixture.replies.size(), 1u);
     const Cycle last = Cycle{25 + test_params().latency_cycles};  // of those that were made by then
-    EXPECT_LE(commands.replies.cycle(0), last + 1);
-    EXPECT_GE(commands.replies.cycle(0) + 1, last);
+    EXPECT_LE(fixture.replies.cycle(0), last + 1);
+    EXPECT_GE(fixture.replies.cycle(0) + 1, last);
     EXPECT_EQ(fixture.dut.counters().cqes, 40u);
   }
 }
@@ -1499,8 +1439,7 @@ TEST(CqeGenerator, TheObserverIsNotifiedInTheOrderOfTheWrites) {
     p.posted = Cycle{posted++};
     fixture.in.push(Cycle{9}, p);
   }
-  Commands commands(bench, fixture.dut);
-  commands.ask(101, {.operation = CqOperation::kClose, .number = kCq});
+  fixture.ask(101, {.operation = CqOperation::kClose, .number = kCq});
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{9, 101, 11}, {raw(kCq), 100, 12}, {raw(kCq), 102, 12}}));
 }
@@ -1512,7 +1451,7 @@ TEST(CqeGenerator, TheObserverIsNotNotifiedOfWhatFindsNoRoom) {
   fixture.dut.set_observer(&observer);
   for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  EXPECT_EQ(fixture.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.writes.log().size(), 2u);
   EXPECT_EQ(observer.seen.size(), 2u);
 }
 

@@ -8,26 +8,19 @@
 #include <random>
 
 #include "model/core/receive_queue/wqe_slots.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/grh_scatter_harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::grh_scatter_test {
 namespace {
 
-struct Fixture {
+struct Fixture : GrhScatterHarness {
   explicit Fixture(Bench& b, const GrhScatterParams& params = {}, Transport transport = Transport::kRc,
-                   std::uint32_t out_capacity = 8)
-      : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        qp(place_qp(shared, test_qp(transport))),
-        dut(b.add<GrhScatter>("dut", params, shared.packets)),
-        in(b.source(dut.in)),
-        out(b.sink(dut.out, out_capacity)) {
-    dut.lists.bind(shared.wqes);
-  }
+                   std::uint32_t out_places = 8)
+      : GrhScatterHarness(b, params_with(&Params::grh_scatter, params), {.out = out_places}),
+        qp(place_qp(shared, test_qp(transport))) {}
 
   ScatterJob packet(Operation operation, std::uint32_t payload, Encapsulation e = Encapsulation::kRoceV2Ipv4) {
     return packet(qp, operation, payload, e);
@@ -68,13 +61,8 @@ struct Fixture {
     return area_of(shared.packets[s.buffer], s.area) + s.offset;
   }
 
-  Bench& bench;
-  NicShared& shared;
   WqeSlots slots{{}};
   QpContext& qp;
-  GrhScatter& dut;
-  Source<ScatterJob>& in;
-  Sink<ScatteredSegment>& out;
 };
 
 TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {  // R1
@@ -351,7 +339,6 @@ TEST(GrhScatter, TheNextMessageMayTakeTheSameSlot) {  // R3
 TEST(GrhScatter, AMessageLongerThanItsWqeFailsAndThoseBehindAreSquashed) {  // R4
   Bench bench;
   Fixture fixture(bench);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   const ScatterJob before = fixture.send(64, {64});
   const ScatterJob failing = fixture.send(65, {64});
   const ScatterJob behind = fixture.send(10, {64});
@@ -372,9 +359,9 @@ TEST(GrhScatter, AMessageLongerThanItsWqeFailsAndThoseBehindAreSquashed) {  // R
   EXPECT_FALSE(fixture.out.value(2).completes) << "its WQE is flushed by the completion generator";
   EXPECT_EQ(fixture.dut.counters().failed, 1u);
   EXPECT_EQ(fixture.dut.counters().squashed, 1u);
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
+  ASSERT_EQ(fixture.refusals.size(), 1u);
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.refusals.value(0).line, fixture.qp.line);
 }
 
 TEST(GrhScatter, UdOfEveryEncapsulationHas40BytesMore) {

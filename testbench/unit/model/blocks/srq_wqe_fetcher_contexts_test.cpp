@@ -7,17 +7,15 @@
 #include <numeric>
 #include <random>
 
-#include "model/blocks/srq_wqe_fetcher.h"
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
-#include "model/nic/nic_shared.h"
 #include "model/types/wq_command.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/srq_wqe_fetcher_harness.h"
 
 namespace rxnic::srq_wqe_fetcher_contexts_test {
 namespace {
 
-constexpr std::uint64_t kReadLatency = 50;
+constexpr std::uint64_t kReadLatency = SrqWqeFetcherLinks{}.context_cycles;
 // Cycles from a request to memory to the use of its data: the link, the memory, the link.
 constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
 // A miss when the evicted context was changed: its write goes first.
@@ -47,28 +45,9 @@ struct Queue {
   std::uint32_t producer = 0;
 };
 
-PacketPool::Quotas quotas() {
-  PacketPool::Quotas q;
-  q.receive = PacketPool::kNoLimit;
-  return q;
-}
-
-struct Fixture {
+struct Fixture : SrqWqeFetcherHarness {
   Fixture(Bench& b, const SrqWqeFetcherParams& params)
-      : bench(b),
-        shared(b.keep<NicShared>(quotas(), &b.engine().now(), params.wqe_store_entries, 64u)),
-        host(b.keep<LocalMemory>()),
-        dut(b.add<SrqWqeFetcher>("dut", params, shared.contexts, shared.packets, UdTooLongPolicy::kDrop,
-                                 WqeErrorStatus::kLocProt)),
-        in(b.source(dut.in, 16)),
-        flushes(b.source(dut.flushes)),
-        doorbells(b.source(dut.doorbells, 16)),
-        released(b.link<WqeSlot>()),
-        out(b.sink(dut.out)),
-        events(b.sink(dut.events)),
-        refusals(b.sink(dut.refusals)),
-        wqes(b.memory(dut.dma, dut.dma_done, host, kReadLatency)),
-        contexts(b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency)) {
+      : SrqWqeFetcherHarness(b, counting_credits(params), {.in = 16, .doorbells = 16, .commands = 1}) {
     for (std::uint32_t line = 0; line < 64; ++line) {
       QpContext& qp = shared.contexts[line];
       qp.qpn = Qpn{100 + line};
@@ -78,11 +57,8 @@ struct Fixture {
       qp.residence = 1;
       qp.pins.add();
     }
-    dut.lists.bind(shared.wqes);
-    dut.pins.bind(shared.pins);
-    dut.released.bind(released);
     out.on_value([this](Cycle now, const ScatterJob& p) {
-      if (p.releases_wqe) released.push(now, {p.wqe_slot});
+      if (p.releases_wqe) released.out.push(now, {p.wqe_slot});
       shared.ledger.retire(p, now);
     });
   }
@@ -151,9 +127,12 @@ struct Fixture {
     shared.contexts.pin(line);
     flushes.push(Cycle{when}, {line, of.residence, of.qpn, of.transport, of.uses_srq, of.receive_queue, of.receive_cq});
   }
+  void ask(std::uint64_t when, const WqCommand& command) { commands.push(Cycle{when}, command); }
+  void destroy(std::uint64_t when, const Queue& q) { ask(when, {.operation = WqOperation::kDestroy, .queue = q.id}); }
+  void create(std::uint64_t when, const Queue& q) { ask(when, wq_command(WqOperation::kCreate, q.context)); }
   WqRecord record(const Queue& q) {
     WqRecord r;
-    EXPECT_TRUE(dut.read(q.id, host, r));
+    EXPECT_TRUE(model.read(q.id, host, r));
     return r;
   }
   const SrqWqeFetcherCounters& counters() const { return dut.counters(); }
@@ -162,31 +141,7 @@ struct Fixture {
     return dut.account()[static_cast<std::size_t>(a)];
   }
 
-  Bench& bench;
-  NicShared& shared;
-  LocalMemory& host;
-  SrqWqeFetcher& dut;
-  Source<WqeRequest>& in;
-  Source<FlushRequest>& flushes;
-  Source<Doorbell>& doorbells;
-  Link<WqeSlot>& released;
-  Sink<ScatterJob>& out;
-  Sink<Event>& events;
-  Sink<Refusal>& refusals;
-  TestMemory& wqes;
-  TestMemory& contexts;
   std::uint32_t made = 0;
-};
-
-// Commands of the command processor.
-struct Commands {
-  Commands(Bench& bench, SrqWqeFetcher& dut)
-      : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
-  void ask(std::uint64_t when, const WqCommand& command) { asked.push(Cycle{when}, command); }
-  void destroy(std::uint64_t when, const Queue& q) { ask(when, {.operation = WqOperation::kDestroy, .queue = q.id}); }
-  void create(std::uint64_t when, const Queue& q) { ask(when, wq_command(WqOperation::kCreate, q.context)); }
-  Source<WqCommand>& asked;
-  Sink<WqReply>& replies;
 };
 
 TEST(SrqWqeFetcherContexts, ACreatedQueueIsHere) {  // R1, R14
@@ -393,8 +348,7 @@ TEST(SrqWqeFetcherContexts, AQueueThatDoesNotExistIsNotKept) {  // R14
   Bench bench;
   Fixture fixture(bench, small(2));
   Queue q = fixture.make(), gone = fixture.make();
-  Commands commands(bench, fixture.dut);
-  commands.destroy(1, gone);
+  fixture.destroy(1, gone);
   fixture.send(gone, 9);
   fixture.post(gone, 1, 199);
   fixture.post(q, 1, 299);
@@ -414,20 +368,19 @@ TEST(SrqWqeFetcherContexts, ACommandOnAQueueWhoseContextIsNotHereHasItRead) {  /
   Fixture fixture(bench, small(1));
   Queue here = fixture.make(WqKind::kSrq), other = fixture.make(WqKind::kSrq);
   fixture.post(here, 3, 1);
-  Commands commands(bench, fixture.dut);
-  commands.ask(99, {.operation = WqOperation::kArmLimit, .queue = other.id, .limit = 7});
-  commands.ask(299, {.operation = WqOperation::kQuery, .queue = other.id});
-  commands.ask(399, {.operation = WqOperation::kQuery, .queue = here.id});
-  commands.ask(599, {.operation = WqOperation::kQuery, .queue = WqId{77}});
+  fixture.ask(99, {.operation = WqOperation::kArmLimit, .queue = other.id, .limit = 7});
+  fixture.ask(299, {.operation = WqOperation::kQuery, .queue = other.id});
+  fixture.ask(399, {.operation = WqOperation::kQuery, .queue = here.id});
+  fixture.ask(599, {.operation = WqOperation::kQuery, .queue = WqId{77}});
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 4u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
-  EXPECT_EQ(commands.replies.cycle(1), Cycle{300}) << "it is here";
-  EXPECT_EQ(commands.replies.value(1).limit, 7u);
-  EXPECT_EQ(commands.replies.value(1).posted, 0u);
-  EXPECT_EQ(commands.replies.cycle(2), Cycle{400 + kMissAndWriteBack});
-  EXPECT_EQ(commands.replies.value(2).posted, 3u);
-  EXPECT_FALSE(commands.replies.value(3).ok);
+  ASSERT_EQ(fixture.replies.size(), 4u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
+  EXPECT_EQ(fixture.replies.cycle(1), Cycle{300}) << "it is here";
+  EXPECT_EQ(fixture.replies.value(1).limit, 7u);
+  EXPECT_EQ(fixture.replies.value(1).posted, 0u);
+  EXPECT_EQ(fixture.replies.cycle(2), Cycle{400 + kMissAndWriteBack});
+  EXPECT_EQ(fixture.replies.value(2).posted, 3u);
+  EXPECT_FALSE(fixture.replies.value(3).ok);
 }
 
 TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
@@ -436,18 +389,17 @@ TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
   Queue q = fixture.make();
   fixture.post(q, 3, 1);
   Queue made = fixture.describe(WqKind::kSrq, WqLayout::kCyclic, 32, 5);
-  Commands commands(bench, fixture.dut);
-  commands.create(99, made);
-  commands.destroy(199, q);
-  commands.ask(299, {.operation = WqOperation::kQuery, .queue = WqId{1}});
+  fixture.create(99, made);
+  fixture.destroy(199, q);
+  fixture.ask(299, {.operation = WqOperation::kQuery, .queue = WqId{1}});
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 3u);
-  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
-  EXPECT_EQ(commands.replies.value(0).queue, WqId{1});
-  EXPECT_EQ(commands.replies.cycle(1), Cycle{200}) << "it is not here";
+  ASSERT_EQ(fixture.replies.size(), 3u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
+  EXPECT_EQ(fixture.replies.value(0).queue, WqId{1});
+  EXPECT_EQ(fixture.replies.cycle(1), Cycle{200}) << "it is not here";
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(q.id)).valid, 0);
-  EXPECT_EQ(commands.replies.cycle(2), Cycle{300}) << "it was not evicted";
-  EXPECT_EQ(commands.replies.value(2).limit, 5u);
+  EXPECT_EQ(fixture.replies.cycle(2), Cycle{300}) << "it was not evicted";
+  EXPECT_EQ(fixture.replies.value(2).limit, 5u);
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(WqId{1})).valid, 0);
 }
 
@@ -456,13 +408,12 @@ TEST(SrqWqeFetcherContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R14, R17
   Bench bench;
   Fixture fixture(bench, small(1));
   Queue q = fixture.make(), other = fixture.make();
-  Commands commands(bench, fixture.dut);
   fixture.post(other, 1, 99);
   fixture.post(q, 2, 99);
   fixture.post(other, 1, 99);
-  commands.ask(99, {.operation = WqOperation::kClose, .queue = q.id});
+  fixture.ask(99, {.operation = WqOperation::kClose, .queue = q.id});
   bench.run();
-  ASSERT_EQ(commands.replies.size(), 1u);
+  ASSERT_EQ(fixture.replies.size(), 1u);
   EXPECT_EQ(fixture.record(q).producer, 2u);
   EXPECT_EQ(fixture.record(other).producer, 2u);
 }
@@ -473,19 +424,18 @@ TEST(SrqWqeFetcherContexts, ManyAreCreatedAndDestroyed) {
   Fixture fixture(bench, small(4, 2));
   std::vector<Queue> q;
   for (int n = 0; n < 8; ++n) q.push_back(fixture.make());
-  Commands commands(bench, fixture.dut);
   std::uint32_t destroyed = 0;
   std::uint64_t sent = 0;
   for (std::uint64_t round = 0; round < 300; ++round) {
     bench.at(Cycle{100 + round * 800}, [&, round](Cycle now) {
       Queue& one = q[round % 8];
-      commands.destroy(now.count, one);
+      fixture.destroy(now.count, one);
       one = fixture.describe();
-      commands.create(now.count, one);
+      fixture.create(now.count, one);
     });
     bench.at(Cycle{500 + round * 800}, [&, round](Cycle now) {
-      ASSERT_EQ(commands.replies.size(), 2 * round + 2) << "both commands are done";
-      q[round % 8].id = commands.replies.value(2 * round + 1).queue;
+      ASSERT_EQ(fixture.replies.size(), 2 * round + 2) << "both commands are done";
+      q[round % 8].id = fixture.replies.value(2 * round + 1).queue;
       ++destroyed;
       for (std::uint32_t n : {0u, 3u, 5u}) {
         Queue& used = q[(round + n) % 8];

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A WQE fetcher with QPs on lines 0 to 15, host memory behind its DMA ports, and drivers' queues in it.
+// A WQE fetcher with QPs on lines 0 to 15, and drivers' queues in host memory.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "model/blocks/srq_wqe_fetcher.h"
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
-#include "model/nic/nic_shared.h"
-#include "testbench/unit/faulty_memory.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/srq_wqe_fetcher_harness.h"
 
 namespace rxnic::srq_wqe_fetcher_test {
 
@@ -40,28 +37,10 @@ inline SrqWqeFetcherParams defaults() {
   return p;
 }
 
-struct Fixture {
-  explicit Fixture(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
-                   UdTooLongPolicy ud = UdTooLongPolicy::kDrop, std::uint32_t rendezvous = 8)
-      : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(), params.wqe_store_entries)),
-        host(b.keep<LocalMemory>()),
-        dut(b.keep<SrqWqeFetcher>("dut", params, shared.contexts, shared.packets, ud, WqeErrorStatus::kLocProt, true,
-                                  rendezvous)),
-        ports(b.place<SrqWqeFetcherPorts>(dut)),
-        in(b.source(ports.in)),
-        tagged(b.source(ports.tagged)),
-        flushes(b.source(ports.flushes)),
-        doorbells(b.source(ports.doorbells)),
-        released(b.link<WqeSlot>()),
-        out(b.sink(ports.out)),
-        events(b.sink(ports.events)),
-        returned(b.sink(ports.returned)),
-        memory(b.memory(ports.dma, ports.dma_done, other == nullptr ? host : *other, kReadLatency)) {
-    ports.lists.bind(shared.wqes);
-    ports.pins.bind(shared.pins);
-    ports.released.bind(released);
-    b.memory(ports.context_dma, ports.context_dma_done, host, kReadLatency);
+struct Fixture : SrqWqeFetcherHarness {
+  explicit Fixture(Bench& b, const SrqWqeFetcherParams& params = defaults()) : Fixture(b, counting_credits(params)) {}
+  Fixture(Bench& b, const Params& params)
+      : SrqWqeFetcherHarness(b, params, {.wqe_cycles = kReadLatency, .context_cycles = kReadLatency}) {
     for (std::uint32_t line = 0; line < 16; ++line) {
       qp(line).qpn = Qpn{100 + line};
       qp(line).transport = Transport::kRc;
@@ -85,7 +64,7 @@ struct Fixture {
     q.context.limit = limit;
     q.order.resize(slots);
     std::iota(q.order.begin(), q.order.end(), 0u);
-    q.id = ports.create(q.context, host);
+    q.id = dut.create(q.context, host);
     return q;
   }
   std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
@@ -165,20 +144,6 @@ struct Fixture {
     return all;
   }
 
-  Bench& bench;
-  NicShared& shared;
-  LocalMemory& host;
-  SrqWqeFetcher& dut;
-  SrqWqeFetcherPorts& ports;  // of dut, or of RTL in its place
-  Source<WqeRequest>& in;
-  Source<WqeRequest>& tagged;
-  Source<FlushRequest>& flushes;
-  Source<Doorbell>& doorbells;
-  Link<WqeSlot>& released;
-  Sink<ScatterJob>& out;
-  Sink<Event>& events;
-  Sink<TagReturn>& returned;
-  TestMemory& memory;
   std::uint64_t queues = 0;
   Cycle present{};
 };

@@ -91,9 +91,9 @@ TEST(SrqWqeFetcherPorts, AReadIsNoLongerThanItsBuffer) {
       EXPECT_EQ(fixture.at(0).fails_qp, !good);
       const std::uint32_t buffer = 3 * 33 * 16;
       const std::uint32_t of_one = layout == WqLayout::kCyclic ? 33 * 16 : 34 * 16;
-      for (const auto& r : fixture.memory.log()) EXPECT_EQ(r.request.bytes, of_one) << "1024 bytes twice are more";
+      for (const auto& r : fixture.wqes.log()) EXPECT_EQ(r.request.bytes, of_one) << "1024 bytes twice are more";
       EXPECT_GT(2 * 1024u, buffer);
-      EXPECT_EQ(fixture.memory.log().size(), 8u);
+      EXPECT_EQ(fixture.wqes.log().size(), 8u);
     }
   }
 }
@@ -131,20 +131,18 @@ TEST(SrqWqeFetcherPorts, TheOpenWqeIsWrittenByTheFirstAndTheLastPacket) {  // R2
 TEST(SrqWqeFetcherPorts, AResetReleasesTheSlotAndWritesNothing) {  // R17, R20
   Bench bench;
   Fixture fixture(bench);
-  auto& commands = bench.source(fixture.dut.commands);
-  auto& replies = bench.sink(fixture.dut.command_replies);
   Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 16);
   fixture.post(q, 1, Cycle{1});
   fixture.send(Cycle{999}, q, Operation::kSendFirst, 3);
   WqCommand reset;
   reset.operation = WqOperation::kReset;
   reset.line = 3;
-  commands.push(Cycle{1999}, reset);
+  fixture.commands.push(Cycle{1999}, reset);
   bench.run_to(Cycle{1500});
-  EXPECT_EQ(fixture.dut.wqes_in_use(), 1u);
+  EXPECT_EQ(fixture.model.wqes_in_use(), 1u);
   bench.run();
-  EXPECT_EQ(replies.cycle(0), Cycle{2000});
-  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{2000});
+  EXPECT_EQ(fixture.model.wqes_in_use(), 0u);
   EXPECT_EQ(fixture.dut.context_write.last_write(), Cycle{1002});
 }
 
@@ -190,11 +188,11 @@ TEST(SrqWqeFetcherPorts, WhatAReadHasFetchedStandsBesideItsCompletion) {  // R21
       unpack(word.data(), sge);
       EXPECT_EQ(sge, (DataSegment{777, 0x777, 0x1000u * (wqe + 1)}));
     }
-    EXPECT_EQ(fixture.dut.posted(q.id), 2u);
+    EXPECT_EQ(fixture.model.posted(q.id), 2u);
   });
   bench.run();
   EXPECT_TRUE(seen);
-  EXPECT_EQ(fixture.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.wqes.log().size(), 1u);
 }
 
 TEST(SrqWqeFetcherPorts, ContextsAreReadAndWrittenOverPorts) {  // R18, R21
@@ -208,19 +206,19 @@ TEST(SrqWqeFetcherPorts, ContextsAreReadAndWrittenOverPorts) {  // R18, R21
   fixture.ring(q, Cycle{9}, 5);
   fixture.ring(other, Cycle{4999}, 7);  // evicts it: the write leaves in cycle 5000, the read in 5001
   WqRecord expected;
-  ASSERT_TRUE(fixture.dut.read(q.id, fixture.host, expected));
+  ASSERT_TRUE(fixture.model.read(q.id, fixture.host, expected));
   expected.producer = 5;
   bench.run_to(Cycle{4999});
   EXPECT_EQ(fixture.dut.written_back.last_write(), kNever);
   bool seen = false;
   bench.at(Cycle{5002 + kReadLatency}, [&](Cycle) {  // the read is completed in the next cycle
     seen = true;
-    EXPECT_FALSE(fixture.dut.read(other.id, fixture.host, expected));
+    EXPECT_FALSE(fixture.model.read(other.id, fixture.host, expected));
     EXPECT_EQ(fixture.dut.fetched.peek({0})->slots, 32u);
     EXPECT_EQ(fixture.dut.fetched.peek({1}), nullptr);
   });
   bench.at(Cycle{5003 + kReadLatency}, [&](Cycle) {  // the doorbell is taken in the same cycle
-    EXPECT_EQ(fixture.dut.posted(other.id), 7u);
+    EXPECT_EQ(fixture.model.posted(other.id), 7u);
     EXPECT_EQ(fixture.dut.fetched.peek({0})->producer, 0u) << "as it came";
   });
   bench.run();
@@ -234,15 +232,13 @@ TEST(SrqWqeFetcherPorts, ARemovedQueueIsWrittenAsZeros) {  // R18, R21
   Bench bench;
   const SrqWqeFetcherParams params = defaults();
   Fixture fixture(bench, params);
-  auto& commands = bench.source(fixture.dut.commands);
-  bench.sink(fixture.dut.command_replies);
   Queue first = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
   Queue second = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
   for (const Queue* q : {&first, &second}) {
     WqCommand destroy;
     destroy.operation = WqOperation::kDestroy;
     destroy.queue = q->id;
-    commands.push(Cycle{99}, destroy);
+    fixture.commands.push(Cycle{99}, destroy);
   }
   bench.run();
   EXPECT_EQ(fixture.dut.written_back.last_write(), Cycle{101});
@@ -257,7 +253,7 @@ TEST(SrqWqeFetcherPorts, WhatWasCreatedBeforeTheFirstCycleIsRepeated) {
   const Queue a = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 16, 3);
   const Queue b = fixture.make(WqKind::kRq, WqLayout::kCyclic, 32);
   std::vector<WqCommand> given;
-  fixture.dut.repeat_setup([&](const sc_core::sc_object& input, const DescriptorOperations& of, const void* value) {
+  fixture.model.repeat_setup([&](const sc_core::sc_object& input, const DescriptorOperations& of, const void* value) {
     EXPECT_EQ(&input, &fixture.dut.commands);
     EXPECT_EQ(of.bytes, sizeof(WqCommand));
     given.push_back(*static_cast<const WqCommand*>(value));
@@ -275,8 +271,6 @@ TEST(SrqWqeFetcherPorts, WhatWasCreatedBeforeTheFirstCycleIsRepeated) {
 TEST(SrqWqeFetcherPorts, ACommandWaitsForAsManyDoorbellsAsTheirLinkHolds) {  // R17
   Bench bench;
   Fixture fixture(bench);
-  auto& commands = bench.source(fixture.dut.commands);
-  auto& replies = bench.sink(fixture.dut.command_replies);
   const Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 64);
   const Queue other = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 64);
   for (std::uint32_t n = 0; n < 40; ++n) fixture.ring(q, Cycle{100 + n}, n);
@@ -284,12 +278,12 @@ TEST(SrqWqeFetcherPorts, ACommandWaitsForAsManyDoorbellsAsTheirLinkHolds) {  // 
   arm.operation = WqOperation::kArmLimit;
   arm.queue = other.id;
   arm.limit = 1;
-  commands.push(Cycle{109}, arm);  // seen in 110; the link has 8 places
-  commands.push(Cycle{199}, arm);
+  fixture.commands.push(Cycle{109}, arm);  // seen in 110; the link has 8 places
+  fixture.commands.push(Cycle{199}, arm);
   bench.run();
-  ASSERT_EQ(replies.size(), 2u);
-  EXPECT_EQ(replies.cycle(0), Cycle{118});
-  EXPECT_EQ(replies.cycle(1), Cycle{200}) << "no doorbell comes";
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.replies.cycle(0), Cycle{118});
+  EXPECT_EQ(fixture.replies.cycle(1), Cycle{200}) << "no doorbell comes";
 }
 
 TEST(SrqWqeFetcherPorts, WhatIsWrittenOfAContextShowsInTheNextCycle) {  // R20

@@ -54,8 +54,8 @@ TEST(SrqWqeFetcher, MissLeavesInTheCycleInWhichItsReadCompletes) {  // R1, R2
   fixture.send(Cycle{9}, q);
   bench.run();
   ASSERT_EQ(fixture.out.size(), 1u);
-  ASSERT_EQ(fixture.memory.log().size(), 1u);
-  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{11});
+  ASSERT_EQ(fixture.wqes.log().size(), 1u);
+  EXPECT_EQ(fixture.wqes.log()[0].taken, Cycle{11});
   EXPECT_EQ(fixture.out.cycle(0), Cycle{11 + kReadLatency + 1});
   EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitWqe)], kReadLatency);  // from 12 on
   EXPECT_EQ(fixture.dut.counters().waits, 1u);
@@ -162,12 +162,12 @@ TEST(SrqWqeFetcher, AListHoldsOneLessThanItsSlots) {  // work_queue.h R2
   fixture.ring(ring, Cycle{2}, 9);
   fixture.settle();
   EXPECT_EQ(fixture.dut.prefetch_counters().bad_doorbells, 2u);
-  EXPECT_EQ(fixture.dut.posted(list.id), 0u);
+  EXPECT_EQ(fixture.model.posted(list.id), 0u);
   fixture.ring(list, fixture.present + 1, 7);
   fixture.ring(ring, fixture.present + 2, 8);
   fixture.settle();
-  EXPECT_EQ(fixture.dut.posted(list.id), 7u);
-  EXPECT_EQ(fixture.dut.posted(ring.id), 8u);
+  EXPECT_EQ(fixture.model.posted(list.id), 7u);
+  EXPECT_EQ(fixture.model.posted(ring.id), 8u);
   fixture.ring(ring, fixture.present + 1, 7);  // the index goes back
   fixture.doorbells.push(fixture.present + 2, {DoorbellKind::kReceive, false, 99, 1});
   fixture.settle();
@@ -205,7 +205,7 @@ TEST(SrqWqeFetcher, WqesInOneReadAreContiguousAndNeverCrossTheRingsEnd) {  // wq
   fixture.post(q, 8, fixture.present + 1);
   fixture.settle();
   std::vector<std::uint32_t> bytes;
-  for (const auto& r : fixture.memory.log()) {
+  for (const auto& r : fixture.wqes.log()) {
     bytes.push_back(r.request.bytes / 64);
     EXPECT_LE(raw(r.request.address) + r.request.bytes, raw(q.context.base) + 16 * 64);
   }
@@ -221,7 +221,7 @@ TEST(SrqWqeFetcher, NoMoreReadsAreInFlightThanTheDeviceHas) {  // R3
   Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
   fixture.post(q, 6, Cycle{1});
   bench.run();
-  const auto& log = fixture.memory.log();
+  const auto& log = fixture.wqes.log();
   ASSERT_EQ(log.size(), 6u);
   for (std::size_t i = 2; i < 6; ++i) EXPECT_GE(log[i].taken.count, log[i - 2].taken.count + kReadLatency);
   EXPECT_LT(log[1].taken.count, log[0].taken.count + 10);
@@ -291,7 +291,7 @@ TEST(SrqWqeFetcher, SrqLimitIsRaisedExactlyOnceWhenItIsPassed) {  // rules 2.3: 
   EXPECT_EQ(fixture.events.value(0).type, EventType::kSrqLimitReached);
   EXPECT_EQ(fixture.events.value(0).number, 7u);
   EXPECT_EQ(fixture.events.cycle(0), fixture.out.cycle(3));  // checked as the WQE is taken
-  EXPECT_EQ(fixture.dut.limit(q.id), 0u);                    // a query returns 0
+  EXPECT_EQ(fixture.model.limit(q.id), 0u);                  // a query returns 0
   for (int i = 0; i < 3; ++i) fixture.send(fixture.present + 10, q);
   fixture.settle();
   EXPECT_EQ(fixture.events.size(), 1u);  // one-shot
@@ -324,7 +324,7 @@ TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   EXPECT_TRUE(p.acknowledge);
   EXPECT_FALSE(p.completes);
   EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
+  EXPECT_EQ(fixture.model.wqes_in_use(), 0u);
   EXPECT_EQ(fixture.qp(0).state, QpState::kRts);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(fixture.dut.counters().squashed, 1u);
@@ -396,7 +396,6 @@ TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
   Bench bench;
   Fixture fixture(bench);
   Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   fixture.post(q, 1, Cycle{1}, 4096, 0);
   fixture.send(Cycle{1}, q);
   fixture.send(Cycle{1}, q);
@@ -412,22 +411,21 @@ TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
   EXPECT_TRUE(p.fails_qp);
   EXPECT_TRUE(p.releases_wqe);
   EXPECT_EQ(fixture.qp(0).wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(fixture.dut.posted(q.id), 0u);
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.cycle(0), fixture.out.cycle(0));
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, 0u);
+  EXPECT_EQ(fixture.model.posted(q.id), 0u);
+  ASSERT_EQ(fixture.refusals.size(), 1u);
+  EXPECT_EQ(fixture.refusals.cycle(0), fixture.out.cycle(0));
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.refusals.value(0).line, 0u);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(fixture.at(1).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AWqeThatCannotBeReadIsBad) {  // R5
-  FaultyMemory nothing;
-  nothing.unmap_all();
   Bench bench;
-  Fixture fixture(bench, defaults(), &nothing);
+  Fixture fixture(bench);
   Queue q = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 16);
   fixture.post(q, 3, Cycle{1});
+  fixture.host.unmap_all();
   fixture.send(Cycle{1}, q, Operation::kSendOnly, 0);
   fixture.send(Cycle{1}, q, Operation::kSendOnly, 1);
   bench.run();
@@ -533,7 +531,7 @@ TEST(SrqWqeFetcher, UcLeavesTheWqeOfAMessageThatEndsEarlyToTheNext) {  // R7
   EXPECT_EQ(fixture.at(1).wqe_slot, fixture.at(0).wqe_slot);
   EXPECT_EQ(fixture.at(2).wqe_slot, fixture.at(0).wqe_slot);
   EXPECT_EQ(fixture.at(3).wqe_index, 1u);
-  EXPECT_EQ(fixture.dut.posted(q.id), 2u);
+  EXPECT_EQ(fixture.model.posted(q.id), 2u);
 }
 
 TEST(SrqWqeFetcher, UcLongerThanTheWqeIsDroppedOnAnRqAndCompletesOnAnSrq) {  // R7
@@ -567,7 +565,9 @@ TEST(SrqWqeFetcher, UcLongerThanTheWqeIsDroppedOnAnRqAndCompletesOnAnSrq) {  // 
 TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
   for (const auto policy : {UdTooLongPolicy::kDrop, UdTooLongPolicy::kErrorCqe}) {
     Bench bench;
-    Fixture fixture(bench, defaults(), nullptr, policy);
+    Params params = counting_credits(defaults());
+    params.transport_checker.ud_too_long = policy;
+    Fixture fixture(bench, params);
     fixture.qp(0).transport = Transport::kUd;
     Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
     fixture.post(q, 1, Cycle{1}, 103);  // one less than 64 and the GRH area
@@ -575,8 +575,8 @@ TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
     bench.run();
     const bool drop = policy == UdTooLongPolicy::kDrop;
     EXPECT_EQ(fixture.at(0).outcome, drop ? Outcome::kDrop : Outcome::kExecute);  // grh_scatter does the rest
-    EXPECT_EQ(fixture.dut.posted(q.id), drop ? 1u : 0u);
-    EXPECT_EQ(fixture.dut.wqes_in_use(), drop ? 0u : 1u);
+    EXPECT_EQ(fixture.model.posted(q.id), drop ? 1u : 0u);
+    EXPECT_EQ(fixture.model.wqes_in_use(), drop ? 0u : 1u);
   }
 }
 
@@ -737,7 +737,7 @@ TEST(SrqWqeFetcher, SrqWqesAreNotFlushedButTheLastWqeIsReported) {  // R9
   EXPECT_TRUE(fixture.at(1).uses_srq);
   EXPECT_EQ(fixture.qp(0).pins.count(), pins + 1) << "the packet has a pin, and the request none any more";
   EXPECT_FALSE(fixture.at(1).completes);
-  EXPECT_EQ(fixture.dut.posted(q.id), 5u);
+  EXPECT_EQ(fixture.model.posted(q.id), 5u);
 }
 
 TEST(SrqWqeFetcher, AQpStoppedInTheMiddleOfAMessageHasThatWqeFlushedFirst) {  // R9
@@ -797,16 +797,16 @@ TEST(SrqWqeFetcher, APacketCarriesHowManyWqesItsQpHasLeft) {  // R12
 TEST(SrqWqeFetcher, AnRnrNakIsReportedWithItsPacketsBuffer) {  // R4
   Bench bench;
   Fixture fixture(bench);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
   fixture.packet(q);  // so that the next packet does not have the first buffer
   const WqeRequest p = fixture.send(Cycle{1}, q);
   fixture.settle();
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.cycle(0), fixture.out.cycle(0)) << "in the cycle in which the packet leaves";
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kNotReady);
-  EXPECT_EQ(refusals.value(0).line, 0u);
-  EXPECT_EQ(refusals.value(0).buffer, p.buffer) << "by which the checker finds the QP's state from before the packet";
+  ASSERT_EQ(fixture.refusals.size(), 1u);
+  EXPECT_EQ(fixture.refusals.cycle(0), fixture.out.cycle(0)) << "in the cycle in which the packet leaves";
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kNotReady);
+  EXPECT_EQ(fixture.refusals.value(0).line, 0u);
+  EXPECT_EQ(fixture.refusals.value(0).buffer, p.buffer)
+      << "by which the checker finds the QP's state from before the packet";
   EXPECT_EQ(fixture.qp(0).pins.count(), 3u) << "the test's and the packets': the report has none of its own";
 }
 
@@ -826,13 +826,12 @@ TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   EXPECT_EQ(fixture.returned.value(1).srq, q.id);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
   EXPECT_FALSE(fixture.at(1).completes);
-  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
+  EXPECT_EQ(fixture.model.wqes_in_use(), 0u);
 }
 
 TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
   Bench bench;
   Fixture fixture(bench);
-  auto& refusals = bench.sink(fixture.dut.refusals);
   Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
   fixture.post(q, 4, Cycle{1});
   WqeRequest undecided = fixture.packet(q);
@@ -847,16 +846,17 @@ TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
   EXPECT_TRUE(fixture.at(0).fails_qp);
   EXPECT_FALSE(fixture.at(0).completes);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  ASSERT_EQ(fixture.refusals.size(), 1u);
+  EXPECT_EQ(fixture.refusals.value(0).kind, RefusalKind::kError);
   EXPECT_EQ(fixture.returned.size(), 1u) << "the match behind it";
-  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
+  EXPECT_EQ(fixture.model.wqes_in_use(), 0u);
 }
 
 TEST(SrqWqeFetcher, ARendezvousTakesAPlaceOfTheRequester) {  // R19
   Bench bench;
-  Fixture fixture(bench, defaults(), nullptr, UdTooLongPolicy::kDrop, 1);
-  auto& places = bench.source(fixture.dut.rendezvous_places);
+  Params params = counting_credits(defaults());
+  params.requester.rendezvous = 1;
+  Fixture fixture(bench, params);
   Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
   const auto ask = [&](std::uint64_t at, std::uint32_t line, bool rendezvous) {
     WqeRequest p = fixture.match(q, Operation::kSendOnly, line);
@@ -866,7 +866,7 @@ TEST(SrqWqeFetcher, ARendezvousTakesAPlaceOfTheRequester) {  // R19
   ask(100, 0, true);
   ask(200, 1, true);   // no place
   ask(300, 2, false);  // needs none
-  places.push(Cycle{400}, {1});
+  fixture.places.push(Cycle{400}, {1});
   ask(500, 3, true);
   bench.run();
   ASSERT_EQ(fixture.out.size(), 4u);
@@ -934,8 +934,9 @@ TEST(SrqWqeFetcher, AFullStoreHoldsThePacketUntilASlotIsReleased) {  // R13
   bench.run_to(Cycle{2100});
   ASSERT_EQ(fixture.out.size(), 2u);
   EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
-  bench.at(Cycle{2150},
-           [&](Cycle now) { fixture.released.push(now, {fixture.at(0).wqe_slot}); });  // after the blocks of the cycle
+  bench.at(Cycle{2150}, [&](Cycle now) {
+    fixture.released.out.push(now, {fixture.at(0).wqe_slot});
+  });  // after the blocks of the cycle
   bench.run();
   ASSERT_EQ(fixture.out.size(), 3u);
   EXPECT_EQ(fixture.out.cycle(2), Cycle{2151});
@@ -964,14 +965,14 @@ TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
     EXPECT_EQ(fixture.at(3).drop_reason, DropReason::kSquashed);
     EXPECT_EQ(fixture.at(4).wqe_slot, fixture.at(1).wqe_slot);
     EXPECT_TRUE(fixture.at(4).releases_wqe);
-    EXPECT_EQ(fixture.dut.posted(q.id), 6u) << "no WQE is used";
+    EXPECT_EQ(fixture.model.posted(q.id), 6u) << "no WQE is used";
     EXPECT_EQ(fixture.returned.size(), match ? 1u : 0u);
     // One message has ended now: a packet that comes waits for its slot.
     fixture.qp(3).epoch = 7;
     fixture.send(Cycle{2100}, q, Operation::kSendOnly, 3);
     bench.run_to(Cycle{2200});
     EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
-    bench.at(Cycle{2200}, [&](Cycle now) { fixture.released.push(now, {fixture.at(4).wqe_slot}); });
+    bench.at(Cycle{2200}, [&](Cycle now) { fixture.released.out.push(now, {fixture.at(4).wqe_slot}); });
     bench.run();
     ASSERT_EQ(fixture.out.size(), 6u);
     EXPECT_EQ(fixture.at(5).outcome, Outcome::kExecute);
@@ -1049,7 +1050,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   params.prefetch = random() % 2 == 0 ? PrefetchPolicy::kDemand : PrefetchPolicy::kGreedy;
   params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
   Fixture& fixture = bench.keep<Fixture>(bench, params);
-  fixture.memory.set_latency(20 + random() % 80);
+  fixture.wqes.set_latency(20 + random() % 80);
   auto& queues = bench.keep<std::vector<Queue>>();
   for (int i = 0; i < 6; ++i) {
     const bool list = random() % 2;
@@ -1072,7 +1073,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
       const auto n = static_cast<std::uint32_t>(1 + random() % 5);
       play.at(when, [&fixture, &q, n](Cycle now) {
         const std::uint32_t room = q.context.layout == WqLayout::kLinkedList ? 15 : 16;
-        const std::uint32_t free = room - fixture.dut.posted(q.id);
+        const std::uint32_t free = room - fixture.model.posted(q.id);
         fixture.post(q, std::min(n, free), now);
       });
     } else if (choice < 16) {
@@ -1096,7 +1097,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   fixture.out.accept_when(
       [stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
   fixture.out.on_value([&fixture](Cycle now, const ScatterJob& p) {
-    if (p.releases_wqe) fixture.released.push(now, {p.wqe_slot});
+    if (p.releases_wqe) fixture.released.out.push(now, {p.wqe_slot});
     fixture.shared.ledger.retire(p, now);
   });
   play.start(bench);
@@ -1130,7 +1131,7 @@ TEST(SrqWqeFetcher, APacketThatWaitsLeavesAtOnceWhenItsQpIsFlushed) {  // R1
       EXPECT_EQ(fixture.at(0).buffer, waits.buffer);
       EXPECT_EQ(fixture.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
       EXPECT_EQ(fixture.at(0).drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
-      EXPECT_EQ(fixture.dut.wqes_in_use(), flushed ? 0u : 1u);
+      EXPECT_EQ(fixture.model.wqes_in_use(), flushed ? 0u : 1u);
     }
   }
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tag matcher with one TM SRQ, four QPs on it, and host memory behind its DMA ports.
+// A tag matcher with one TM SRQ, and four QPs on it.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include "model/blocks/tag_match_cam.h"
 #include "model/core/responder/responder.h"
 #include "model/core/tag_matching/tag_headers.h"
-#include "model/nic/nic_shared.h"
-#include "testbench/unit/faulty_memory.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/tag_match_cam_harness.h"
 
 namespace rxnic::tag_match_cam_test {
 
-inline constexpr std::uint64_t kReadLatency = 100;
+inline constexpr std::uint64_t kReadLatency = TagMatchCamLinks{}.read_cycles;
 inline constexpr std::uint64_t kExact = ~std::uint64_t{0};
 inline constexpr WqId kSrq{3};
 
@@ -30,17 +27,9 @@ inline TagMatchCamParams defaults() {
   return p;
 }
 
-struct Fixture {
+struct Fixture : TagMatchCamHarness {
   explicit Fixture(Bench& b, const TagMatchCamParams& params = defaults())
-      : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        host(b.keep<FaultyMemory>()),
-        dut(b.add<TagMatchCam>("dut", params, shared.contexts, shared.packets)),
-        in(b.source(dut.in)),
-        operations(b.source(dut.operations)),
-        returned(b.source(dut.returned)),
-        out(b.sink(dut.out)),
-        memory(b.memory(dut.dma, dut.dma_done, host, kReadLatency)) {
+      : TagMatchCamHarness(b, params_with(&Params::tag_match_cam, params)) {
     WqContext srq;
     srq.kind = WqKind::kSrq;
     srq.tag_matching = true;
@@ -105,7 +94,7 @@ struct Fixture {
     operations.push(when, operation(TagOpcode::kAdd, handle, tag, signaled));
   }
   const WqeRequest& at(std::size_t n) const { return out.value(n); }
-  const TagMatchList& list() const { return *dut.list(kSrq); }
+  const TagMatchList& list() const { return *model.list(kSrq); }
   // Where the n-th entry that was written to the overflow lies.
   static BusAddress overflow(std::uint32_t n, std::uint32_t max_tags = 32) {
     return icm::kTagOverflow + (std::uint64_t{raw(kSrq)} * 2 * max_tags + n) * sizeof(TagOverflowEntry);
@@ -117,16 +106,6 @@ struct Fixture {
     }
     return found;
   }
-
-  Bench& bench;
-  NicShared& shared;
-  FaultyMemory& host;
-  TagMatchCam& dut;
-  Source<WqeRequest>& in;
-  Source<TagOperation>& operations;
-  Source<TagReturn>& returned;
-  Sink<WqeRequest>& out;
-  TestMemory& memory;
 };
 
 }  // namespace rxnic::tag_match_cam_test

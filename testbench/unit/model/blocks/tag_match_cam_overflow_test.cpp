@@ -210,7 +210,7 @@ TEST(TagMatchCamOverflow, RestoreNeverHoldsMoreThanTheCamDoes) {  // R5, R14
   bench.at(Cycle{1500}, [&](Cycle) {
     EXPECT_EQ(fixture.list().in_cam(), 8u);
     EXPECT_EQ(fixture.list().in_overflow(), 2u);
-    EXPECT_EQ(fixture.dut.entries_used(), 8u);
+    EXPECT_EQ(fixture.model.entries_used(), 8u);
   });
   for (std::uint64_t i = 0; i < 9; ++i) fixture.send(Cycle{2000 + 1000 * i}, 7);
   fixture.send(Cycle{20'000}, 8);
@@ -245,14 +245,12 @@ TEST(TagMatchCamOverflow, ANewListGetsNothingOfTheOldOne) {
   for (const std::uint64_t removed : {1010u, 1020u, 2010u, 3010u}) {  // during a refill, a walk, a removal
     Bench bench;
     Fixture fixture(bench);
-    auto& lists = bench.source(fixture.dut.lists);
-    auto& done = bench.sink(fixture.dut.list_done);
     for (std::uint32_t i = 0; i < 12; ++i) fixture.add(Cycle{1}, i, 100 + i);
     fixture.send(Cycle{999}, 100);
     fixture.send(Cycle{1999}, 999);
     fixture.operations.push(Cycle{2999}, fixture.operation(TagOpcode::kDelete, 11));
-    lists.push(Cycle{removed}, {false, kSrq, {}, {}});
-    lists.push(Cycle{removed + 1}, {true, kSrq, {}, {}});
+    fixture.lists.push(Cycle{removed}, {false, kSrq, {}, {}});
+    fixture.lists.push(Cycle{removed + 1}, {true, kSrq, {}, {}});
     for (std::uint32_t i = 0; i < 10; ++i) fixture.add(Cycle{3500}, i, 200 + i);
     fixture.send(Cycle{3999}, 108);
     bench.at(Cycle{4500}, [&](Cycle now) {
@@ -263,12 +261,12 @@ TEST(TagMatchCamOverflow, ANewListGetsNothingOfTheOldOne) {
     });
     fixture.send(Cycle{4999}, 208);
     bench.run();
-    EXPECT_EQ(done.size(), 2u);
+    EXPECT_EQ(fixture.list_done.size(), 2u);
     const std::size_t n = fixture.out.size();
     EXPECT_EQ(fixture.at(n - 2).tag_verdict, TagVerdict::kUnexpected);
     EXPECT_EQ(fixture.at(n - 1).wqe_index, 8u);
     EXPECT_EQ(fixture.list().in_cam(), 8u);
-    EXPECT_EQ(fixture.dut.entries_used(), 8u);
+    EXPECT_EQ(fixture.model.entries_used(), 8u);
     EXPECT_EQ(fixture.dut.counters().bad_reads, 0u);
   }
 }
@@ -374,7 +372,7 @@ std::uint64_t one_by_one(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
     --left;
   };
   f.out.on_value([&f, &expected, &left, &random, act, entries = params.entries](Cycle now, const WqeRequest& p) {
-    EXPECT_LE(f.dut.entries_used(), entries);
+    EXPECT_LE(f.model.entries_used(), entries);
     if (expected.match.has_value()) {
       EXPECT_EQ(p.tag_verdict == TagVerdict::kMatched ? p.wqe_index : kNoTagEntry, *expected.match) << "left " << left;
       f.shared.packets.release(p.buffer);

@@ -111,8 +111,8 @@ TEST(TagMatchCamRefill, ListsAreRefilledInTurn) {  // R5, R6
   for (std::uint64_t i = 0; i < 4; ++i) fixture.send(Cycle{199}, i);
   bench.run();
   EXPECT_EQ(fixture.list().in_cam(), 6u);
-  EXPECT_EQ(fixture.dut.list(WqId{0})->in_cam(), 2u);
-  EXPECT_EQ(fixture.dut.entries_used(), 8u);
+  EXPECT_EQ(fixture.model.list(WqId{0})->in_cam(), 2u);
+  EXPECT_EQ(fixture.model.entries_used(), 8u);
 }
 
 // An operation has waited for a returned match, with packets behind it. Then it only lacks room for its write to the

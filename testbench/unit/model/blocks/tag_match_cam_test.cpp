@@ -595,34 +595,31 @@ TEST(TagMatchCam, TheCamIsSharedByAllLists) {  // R5
   }
   bench.run();
   EXPECT_EQ(fixture.list().in_cam(), 6u);
-  EXPECT_EQ(fixture.dut.list(WqId{0})->in_cam(), 2u);
-  EXPECT_EQ(fixture.dut.list(WqId{0})->in_overflow(), 4u);
+  EXPECT_EQ(fixture.model.list(WqId{0})->in_cam(), 2u);
+  EXPECT_EQ(fixture.model.list(WqId{0})->in_overflow(), 4u);
 }
 
 TEST(TagMatchCam, OneListMoreIsRefused) {  // R15
   Bench bench;
   TagMatchCamParams params;
   params.lists = 2;
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<TagMatchCam>("dut", params, shared.contexts, shared.packets);
-  EXPECT_TRUE(dut.create(WqId{3}, {}));
-  EXPECT_TRUE(dut.create(WqId{9}, {}));
-  EXPECT_FALSE(dut.create(WqId{1}, {}));
-  EXPECT_EQ(dut.list(WqId{1}), nullptr);
-  EXPECT_TRUE(dut.create(WqId{9}, {})) << "in the place of itself";
-  EXPECT_FALSE(dut.has_room());
-  auto& lists = bench.source(dut.lists);
-  auto& done = bench.sink(dut.list_done);
-  lists.push(Cycle{10}, {true, WqId{1}, {}, {}});
-  lists.push(Cycle{20}, {false, WqId{3}, {}, {}});
-  lists.push(Cycle{30}, {true, WqId{1}, {}, {}});
-  lists.push(Cycle{40}, {true, WqId{3}, {}, {}});
+  TagMatchCamHarness at(bench, params_with(&Params::tag_match_cam, params));
+  EXPECT_TRUE(at.dut.create(WqId{3}, {}));
+  EXPECT_TRUE(at.dut.create(WqId{9}, {}));
+  EXPECT_FALSE(at.dut.create(WqId{1}, {}));
+  EXPECT_EQ(at.model.list(WqId{1}), nullptr);
+  EXPECT_TRUE(at.dut.create(WqId{9}, {})) << "in the place of itself";
+  EXPECT_FALSE(at.dut.has_room());
+  at.lists.push(Cycle{10}, {true, WqId{1}, {}, {}});
+  at.lists.push(Cycle{20}, {false, WqId{3}, {}, {}});
+  at.lists.push(Cycle{30}, {true, WqId{1}, {}, {}});
+  at.lists.push(Cycle{40}, {true, WqId{3}, {}, {}});
   bench.run();
-  ASSERT_EQ(done.size(), 4u);
-  EXPECT_FALSE(done.value(0).ok);
-  EXPECT_TRUE(done.value(1).ok);
-  EXPECT_TRUE(done.value(2).ok);
-  EXPECT_FALSE(done.value(3).ok);
+  ASSERT_EQ(at.list_done.size(), 4u);
+  EXPECT_FALSE(at.list_done.value(0).ok);
+  EXPECT_TRUE(at.list_done.value(1).ok);
+  EXPECT_TRUE(at.list_done.value(2).ok);
+  EXPECT_FALSE(at.list_done.value(3).ok);
 }
 
 TEST(TagMatchCam, BlockedOutputLosesNothing) {

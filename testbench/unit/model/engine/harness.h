@@ -81,6 +81,8 @@ class Sink final : public Block {
   }
   // Takes something only in cycles for which `ready` holds; a function of the cycle alone.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
+  // Does not look before this cycle: it takes nothing, and cycles can be left out.
+  void rest_until(Cycle when) { rests_until_ = when; }
   // Takes up to `values` values in a cycle.
   void set_width(std::uint32_t values) { width_ = values; }
   // Records nothing but how many values come: a benchmark measures the block.
@@ -95,6 +97,7 @@ class Sink final : public Block {
   const std::vector<T>& values() const { return values_; }
   Cycle step(Cycle now) override {
     if (!in.can_pop(now)) return rest(now, Activity::kStarved, kNever);
+    if (now < rests_until_) return rest(now, Activity::kBlocked, rests_until_);
     if (ready_ && !ready_(now)) return rest(now, Activity::kBlocked, now + 1);
     for (std::uint32_t n = 0; n < width_ && in.can_pop(now); ++n) {
       if (!records_) values_.clear(), popped_in_.clear();
@@ -112,6 +115,7 @@ class Sink final : public Block {
   std::vector<T> values_;
   std::vector<Cycle> popped_in_;
   std::uint32_t width_ = 1;
+  Cycle rests_until_{};
   bool records_ = true;
   std::uint64_t taken_ = 0;
 };
