@@ -111,6 +111,19 @@ class ManagerTest : public testing::Test, public Surroundings {
     EXPECT_EQ(event(file).event, kRouteResolved);
     return id;
   }
+  rdma_ucm_query_route_resp route(File file, std::uint32_t id) {
+    rdma_ucm_query q{};
+    q.id = id;
+    EXPECT_EQ(command(file, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+    return replied<rdma_ucm_query_route_resp>();
+  }
+  // The source of an ID's route.
+  sockaddr_in source(File file, std::uint32_t id) {
+    const rdma_ucm_query_route_resp r = route(file, id);
+    sockaddr_in in;
+    std::memcpy(&in, &r.src_addr, sizeof in);
+    return in;
+  }
   static rdma_ucm_conn_param param(std::uint32_t qpn, const char* data = "") {
     rdma_ucm_conn_param p{};
     p.qp_num = qpn;
@@ -648,10 +661,7 @@ TEST_F(ManagerTest, LoopbackIsTheNicOfTheProgram) {  // R2
   const std::uint32_t id = create(kServer, 10);      // sees NIC 1 alone
   ASSERT_EQ(resolve(kServer, id, ipv4_endpoint(0x7f000001, kService)), 0);
   EXPECT_EQ(event(kServer).event, kAddressResolved);
-  rdma_ucm_query q{};
-  q.id = id;
-  ASSERT_EQ(command(kServer, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-  const auto r = replied<rdma_ucm_query_route_resp>();
+  const rdma_ucm_query_route_resp r = route(kServer, id);
   EXPECT_EQ(r.node_guid, 0x101u);
   EXPECT_EQ(r.port_num, 1);
   EXPECT_EQ(std::memcmp(r.ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16), 0);
@@ -679,11 +689,8 @@ TEST_F(ManagerTest, AnAddressOfTheHostIsTheNicOfTheProgram) {  // R2
 TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
   const auto reaches = [&](const Endpoint& to) {
     const std::uint32_t id = routed(kClient, 20, to);
-    rdma_ucm_query q{};
-    q.id = id;
-    EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-    const auto route = replied<rdma_ucm_query_route_resp>();
-    const std::uint32_t nic = std::memcmp(route.ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16) == 0 ? 1 : 0;
+    const std::uint32_t nic =
+        std::memcmp(route(kClient, id).ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16) == 0 ? 1 : 0;
     EXPECT_EQ(connect(kClient, id, 5), 0);
     deliver();
     const bool rejected = !quiet(kClient);
@@ -728,12 +735,9 @@ TEST_F(ManagerTest, ALoopbackAddressBindsToNoNicInParticular) {  // R2
   const auto nic_of = [&](const Endpoint& bound) {
     const std::uint32_t id = create(kClient, 20);
     EXPECT_EQ(bind(kClient, id, bound), 0);
-    rdma_ucm_query q{};
-    q.id = id;
-    EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-    const auto route = replied<rdma_ucm_query_route_resp>();
+    const auto node = route(kClient, id).node_guid;
     EXPECT_EQ(destroy(kClient, id), 0);
-    return route.node_guid;
+    return node;
   };
   EXPECT_EQ(nic_of(ipv4_endpoint(0x7f000001, kService)), 0u);
   EXPECT_EQ(nic_of(ipv4_endpoint(0, kService)), 0u);
@@ -931,12 +935,7 @@ TEST_F(ManagerTest, APortIsThatOfTheSourceAlsoAtAnyAddress) {  // R2, R11
   };
   const std::uint32_t id = create(kClient, 20);
   ASSERT_EQ(resolves(id), 0);
-  rdma_ucm_query q{};
-  q.id = id;
-  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-  const auto r = replied<rdma_ucm_query_route_resp>();
-  sockaddr_in in;
-  std::memcpy(&in, &r.src_addr, sizeof in);
+  const sockaddr_in in = source(kClient, id);
   EXPECT_EQ(ntohs(in.sin_port), 7000);
   EXPECT_EQ(ntohl(in.sin_addr.s_addr), 0xc6120001u) << "of the NIC that it leaves by";
   EXPECT_EQ(resolves(create(kClient, 21)), EADDRNOTAVAIL);
@@ -959,14 +958,9 @@ TEST_F(ManagerTest, APortHasOneListener) {
   for (int n = 0; n < 100; ++n) {
     const std::uint32_t id = create(kClient, 20);
     ASSERT_EQ(bind(kClient, id, ipv4_endpoint(0)), 0);
-    rdma_ucm_query q{};
-    q.id = id;
-    ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-    const auto r = replied<rdma_ucm_query_route_resp>();
-    sockaddr_in in;
-    std::memcpy(&in, &r.src_addr, sizeof in);
-    EXPECT_GE(ntohs(in.sin_port), 32768);
-    ports.insert(ntohs(in.sin_port));
+    const std::uint16_t port = ntohs(source(kClient, id).sin_port);
+    EXPECT_GE(port, 32768);
+    ports.insert(port);
   }
   EXPECT_EQ(ports.size(), 100u);
 }
