@@ -28,6 +28,15 @@ NAMES = {"ConnectRequest", "ConnectReply", "ReadyToUse", "ConnectReject", "Disco
 NOBODY_LISTENS = "event: RDMA_CM_EVENT_REJECTED, error: 8"  # the REJ's reason: invalid service ID
 
 
+def name_of_host():
+    """127.0.0.1 where the host does not know its own name."""
+    try:
+        socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"
+    return socket.gethostname()
+
+
 class Row:
     """A server and a client, what the client must print, and how many packets there are at least."""
 
@@ -47,7 +56,7 @@ class Row:
         """Both commands, with the fabric's folder, a TCP port and addresses filled in. The addresses are those of the
         client's NIC, of the host, and of the server out of band."""
         own = CLIENT if fabric.nics > 1 else SERVER
-        return ([part.format(folder=fabric.folder, port=port.number, own=own, host=socket.gethostname(),
+        return ([part.format(folder=fabric.folder, port=port.number, own=own, host=name_of_host(),
                              server=fabric.server_address)
                  for part in side]
                 for side in (self.server, self.client))
