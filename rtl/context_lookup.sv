@@ -38,36 +38,25 @@ module context_lookup #(
   } way_t;
 
   // verilator lint_off UNUSEDSIGNAL
-  way_t looked, victim, placed, used;
+  way_t looked, victim, placed;
   // verilator lint_on UNUSEDSIGNAL
   logic has_victim, needed;
   logic [AgeBits-1:0] here_way, victim_way;
   logic [Ways-1:0] evictable;
-  logic [Ways*AgeBits-1:0] ages, fetched_ages, used_ages;
+  logic [Ways*AgeBits-1:0] ages, fetched_ages;
 
-  always_comb begin : find
-    here_o = 1'b0;
-    coming_o = 1'b0;
-    free_o = 1'b0;
-    free_way_o = '0;
-    here_way = '0;
-    for (int unsigned n = Ways; n > 0; n--) begin
-      looked = set_i[(n-1)*WayBits+:WayBits];
-      if (looked.state == context_cache_pkg::LineEmpty) begin
-        free_o = 1'b1;
-        free_way_o = AgeBits'(n - 1);
-      end else if (looked.number == number_i) begin
-        here_o = looked.state == context_cache_pkg::LineHere;
-        coming_o = looked.state == context_cache_pkg::LineReading;
-        here_way = AgeBits'(n - 1);
-      end
+  context_find #(.Ways(Ways), .AgeBits(AgeBits)) find (
+    .number_i, .set_i, .here_o, .coming_o, .way_o(here_way), .free_o, .free_way_o
+  );
+  always_comb begin : spare
+    for (int unsigned n = 0; n < Ways; n++) begin
+      looked = set_i[n*WayBits+:WayBits];
       needed = 1'b0;
       for (int unsigned a = 0; a < Askers; a++) begin
         if (held_i[a] && held_numbers_i[a*24+:24] == looked.number) needed = 1'b1;
       end
-      ages[(n-1)*AgeBits+:AgeBits] = looked.age;
-      evictable[n-1] = looked.state == context_cache_pkg::LineHere && !(ahead_i && looked.ahead) &&
-                       !kept_i[n-1] && !needed;
+      ages[n*AgeBits+:AgeBits] = looked.age;
+      evictable[n] = looked.state == context_cache_pkg::LineHere && !(ahead_i && looked.ahead) && !kept_i[n] && !needed;
     end
   end
   always_comb begin : evict
@@ -83,11 +72,9 @@ module context_lookup #(
     .ages_i(ages), .among_i(evictable), .valid_o(has_victim), .oldest_o(victim_way), .used_i(way_o),
     .ages_o(fetched_ages)
   );
-  // verilator lint_off PINCONNECTEMPTY
-  rxnic_lru_set #(.Ways(Ways), .AgeBits(AgeBits)) order_of_use (
-    .ages_i(ages), .among_i('0), .valid_o(), .oldest_o(), .used_i(here_way), .ages_o(used_ages)
+  context_use #(.Ways(Ways), .AgeBits(AgeBits)) use_way (
+    .set_i(set_i), .way_i(here_way), .dirty_i(dirty_i), .set_o(used_set_o)
   );
-  // verilator lint_on PINCONNECTEMPTY
 
   always_comb begin : replace
     for (int unsigned n = 0; n < Ways; n++) begin
@@ -100,18 +87,6 @@ module context_lookup #(
       end
       placed.age = fetched_ages[n*AgeBits+:AgeBits];
       fetched_set_o[n*WayBits+:WayBits] = placed;
-    end
-  end
-
-  always_comb begin : use_it
-    for (int unsigned n = 0; n < Ways; n++) begin
-      used = set_i[n*WayBits+:WayBits];
-      if (AgeBits'(n) == here_way) begin
-        used.ahead = 1'b0;
-        used.dirty = used.dirty || dirty_i;
-      end
-      used.age = used_ages[n*AgeBits+:AgeBits];
-      used_set_o[n*WayBits+:WayBits] = used;
     end
   end
 

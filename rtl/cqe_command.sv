@@ -58,14 +58,6 @@ module cqe_command #(
 
   localparam logic [63:0] Never = cqe_pkg::Never;
 
-  typedef struct packed {
-    logic [1:0]         state;
-    logic               dirty;
-    logic               ahead;
-    logic [AgeBits-1:0] age;
-    logic [23:0]        number;
-  } line_t;
-
   logic begun_q, begun_1, done_1, changes_1, holds_back_1, found_cq_1;
   logic [31:0] behind_q, behind_1, passed_q, unseen_1;
   rxnic_link_pkg::cq_reply_t reply_q, reply_1;
@@ -73,9 +65,7 @@ module cqe_command #(
   rxnic_link_pkg::cq_command_t command;  // not all fields matter
   // verilator lint_on UNUSEDSIGNAL
   logic [3:0] held_slots_1;
-  line_t placed_1;
-  logic [AgeBits-1:0] place_way_1;
-  logic [Ways*AgeBits-1:0] ages, placed_ages;
+  logic [SetVectorBits-1:0] placed_set;
 
   assign command = commands_i;
   assign number_o = command.number;
@@ -95,8 +85,7 @@ module cqe_command #(
   assign found_cq_1 = changes_1 && here_i;
   assign resizes_o = found_cq_1 && command.operation == rxnic_link_pkg::CqOperationResize;
   assign closes_o = found_cq_1 && command.operation == rxnic_link_pkg::CqOperationClose;
-  assign place_way_1 = here_i ? way_i : free_way_i;
-  assign way_o = places_o ? place_way_1 : way_i;
+  assign way_o = places_o && !here_i ? free_way_i : way_i;
   assign keeps_o = places_o || found_cq_1;
   assign writes_o = places_o || (destroys_o && here_i) || fetches_i || found_cq_1;
   assign waits_o = looks_o && !here_i && !absent_i;
@@ -104,31 +93,11 @@ module cqe_command #(
                      (command.operation == rxnic_link_pkg::CqOperationResize ||
                       command.operation == rxnic_link_pkg::CqOperationClose));
 
-  // One that is placed is the youngest of its set.
-  for (genvar n = 0; n < Ways; n++) begin : gen_ages
-    assign ages[n*AgeBits+:AgeBits] = set_i[n*WayBits+24+:AgeBits];
-  end
-  // verilator lint_off PINCONNECTEMPTY
-  rxnic_lru_set #(.Ways(Ways), .AgeBits(AgeBits)) order (
-    .ages_i(ages), .among_i('0), .valid_o(), .oldest_o(), .used_i(place_way_1), .ages_o(placed_ages)
+  context_place #(.Ways(Ways), .AgeBits(AgeBits)) place (
+    .set_i(set_i), .way_i(way_o), .places_i(places_o), .number_i(number_o), .is_here_i(here_i),
+    .dirty_i(!command.stored), .removes_i(destroys_o && here_i), .set_o(placed_set)
   );
-  // verilator lint_on PINCONNECTEMPTY
-
-  always_comb begin : set_of_command
-    set_o = fetches_i ? fetched_set_i : found_cq_1 ? used_set_i : set_i;
-    for (int unsigned n = 0; n < Ways; n++) begin
-      placed_1 = set_i[n*WayBits+:WayBits];
-      if (places_o && AgeBits'(n) == place_way_1) begin
-        placed_1.state = context_cache_pkg::LineHere;
-        placed_1.number = number_o;
-        placed_1.dirty = !command.stored;
-        placed_1.ahead = 1'b0;
-      end
-      if (destroys_o && here_i && AgeBits'(n) == way_i) placed_1.state = context_cache_pkg::LineEmpty;
-      if (places_o && !here_i) placed_1.age = placed_ages[n*AgeBits+:AgeBits];
-      if (places_o || (destroys_o && here_i)) set_o[n*WayBits+:WayBits] = placed_1;
-    end
-  end
+  assign set_o = fetches_i ? fetched_set_i : found_cq_1 ? used_set_i : placed_set;
 
   always_comb begin : record_of_command
     record_o = record_i;

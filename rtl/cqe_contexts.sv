@@ -108,6 +108,7 @@ module cqe_contexts #(
   localparam int unsigned Sets = CqContexts / Ways;
   localparam int unsigned SetBits = Sets > 1 ? $clog2(Sets) : 1;
   localparam int unsigned Askers = 4;
+  localparam logic [63:0] CqContextsAt = 64'h4800_0000_0000_0000;
   localparam int unsigned Command = 0, Doorbell = 1, Timer = 2, Packet = 3;
 
   // verilator lint_off UNUSEDSIGNAL
@@ -155,39 +156,24 @@ module cqe_contexts #(
   );
 
   // (0) A context that has come
-  typedef struct packed {
-    logic [1:0]         state;
-    logic               dirty;
-    logic               ahead;
-    logic [AgeBits-1:0] age;
-    logic [23:0]        number;
-  } line_t;
-  // verilator lint_off UNUSEDSIGNAL
-  line_t come, line_of_come;
-  // verilator lint_on UNUSEDSIGNAL
+  logic [23:0] number_0;
   logic [AgeBits-1:0] way_0;
   assign line_0 = context_dma_done_i.cookie[LineBits-1:0];
   assign set_0 = SetBits'(32'(line_0) / Ways);
+  assign way_0 = Ways > 1 ? line_0[AgeBits-1:0] : '0;
+  // verilator lint_off PINCONNECTEMPTY
+  context_arrival #(.Ways(Ways), .AgeBits(AgeBits)) arrival_0 (
+    .set_i(old_0), .way_i(way_0), .exists_i(exists_0_o), .number_o(number_0), .ahead_o(), .set_o(row_0)
+  );
+  // verilator lint_on PINCONNECTEMPTY
+  assign writes_0 = context_dma_done_valid_i;
+  assign exists_0_o = context_dma_done_i.ok && fetched_i.valid;
+  assign keeps_0 = writes_0 && exists_0_o;
   always_comb begin : arrival
-    writes_0 = context_dma_done_valid_i;
-    exists_0_o = context_dma_done_i.ok && fetched_i.valid;
-    keeps_0 = writes_0 && exists_0_o;
-    way_0 = Ways > 1 ? line_0[AgeBits-1:0] : '0;
-    row_0 = old_0;
-    come = '0;
-    line_of_come = '0;
-    for (int unsigned n = 0; n < Ways; n++) begin
-      line_of_come = row_0[n*WayBits+:WayBits];
-      if (AgeBits'(n) == way_0) begin
-        come = line_of_come;
-        line_of_come.state = exists_0_o ? context_cache_pkg::LineHere : context_cache_pkg::LineEmpty;
-      end
-      row_0[n*WayBits+:WayBits] = line_of_come;
-    end
     reading_0 = writes_0 ? reading_q - 32'd1 : reading_q;
     absent_0 = absent_q;
     for (int unsigned a = 0; a < Askers; a++) begin
-      if (writes_0 && !exists_0_o && waits_q[a] && numbers_q[a*24+:24] == come.number) absent_0[a] = 1'b1;
+      if (writes_0 && !exists_0_o && waits_q[a] && numbers_q[a*24+:24] == number_0) absent_0[a] = 1'b1;
     end
   end
 
@@ -269,6 +255,7 @@ module cqe_contexts #(
   // Requests for contexts: what is written back_o, and what is read.
   logic [LineBits-1:0] fetch_line;
   logic [23:0] fetch_number, back_number;
+  logic [31:0] request_count;
   always_comb begin : choose_fetch
     fetches_o = fetches_1_o || fetches_2 || fetches_5 || fetches_6_o || fetches_7_o;
     back_o = back_1 || back_2 || back_5 || back_6 || back_7;
@@ -278,12 +265,16 @@ module cqe_contexts #(
                  fetches_5 ? line_of(set_5, way_5) : fetches_6_o ? line_of(set_6, way_6) : line_of(set_7, way_7);
     back_number = back_1 ? evicted_1 : back_2 ? evicted_2 : back_5 ? evicted_5 : back_6 ? evicted_6 : evicted_7;
   end
-  cqe_context_requests #(.CqContexts(CqContexts), .CqMissesInFlight(CqMissesInFlight)) context_requests (
-    .clk_i, .rst_ni, .empty_o(requests_empty_o), .removes_i(removes_1_i), .removed_i(number_1_i), .back_i(back_o),
+  context_requests #(
+    .Lines(CqContexts), .Depth(2 * CqMissesInFlight + 1), .RecordBits(rxnic_link_pkg::StoredCqBits),
+    .Base(CqContextsAt)
+  ) context_requests (
+    .clk_i, .rst_ni, .count_o(request_count), .removes_i(removes_1_i), .removed_i(number_1_i), .back_i(back_o),
     .back_number_i(back_number), .fetches_i(fetches_o), .fetch_number_i(fetch_number), .fetch_line_i(fetch_line),
     .dma_valid_o(context_dma_valid_o), .dma_ready_i(context_dma_ready_i), .dma_o(context_dma_o), .line_o(line_back),
     .record_i(record_back), .written_back_valid_o, .written_back_o
   );
+  assign requests_empty_o = request_count == '0;
 
   // Who waits
   always_comb begin : who_waits_1

@@ -96,7 +96,7 @@ module srq_wqe_fetcher_checker #(
   input logic                              late_d,
   input logic                              places,
   input logic                              destroys,
-  input logic                              closing_q,
+  input logic                              closing,
   input logic                              forgets_message,
   input logic                              holds_back,
   input logic                              started,
@@ -219,7 +219,7 @@ module srq_wqe_fetcher_checker #(
   `RXNIC_COVER(r14_read_with_a_packet, started && packet_leaves)
   `RXNIC_COVER(r16_late, late_q && !late_d)
   `RXNIC_COVER(r17_holds_back, holds_back)
-  `RXNIC_COVER(r17_destroy_waits, closing_q)
+  `RXNIC_COVER(r17_destroy_waits, closing)
   `RXNIC_COVER(r17_forgets, forgets_message)
   `RXNIC_COVER(r17_reply_waits, commands_valid_i && !command_replies_ready_i)
   `RXNIC_COVER(r17_queried, answers && operation == rxnic_link_pkg::WqOperationQuery)
@@ -284,7 +284,33 @@ bind srq_wqe_fetcher srq_wqe_fetcher_checker #(
   .Scarce             (QueueContexts < 16),
   .FewWays            (QueueContextWays <= QueueMissesInFlight)
 ) checker_i (
-  .bound_count (32'($countones(bound_q))),
+  .bound_count      (32'($countones(bound))),
+  .free_count_q     (16'(free_contexts)),
+  .free_read_count_q(16'(free_reads)),
+  .line_size        (16'(lined)),
+  .in_shares_q      (in_shares),
+  .in_pool_q        (in_pool),
+  .open_q           (open_count),
+  .reading_q        (reading),
+  .late_count_q     (late_count),
+  .waiting_q        (waiting),
+  .flush_turn_q     (flush_turn),
+  .flush_asked_q    (flush_asked),
+  .flushes_wqe      (wqe_4 || wqe_6),
+  .bad_wqe          (packet_leaves && verdict == wqe_pkg::VerdictBadWqe),
+  .squashes         (packet_leaves && verdict == wqe_pkg::VerdictSquashed),
+  .refuses          (packet_leaves && (verdict == wqe_pkg::VerdictNoWqe || verdict == wqe_pkg::VerdictStoreFull ||
+                                       verdict == wqe_pkg::VerdictNoPlace)),
+  .store_full       (verdict == wqe_pkg::VerdictStoreFull),
+  .no_place         (verdict == wqe_pkg::VerdictNoPlace),
+  .takes_match      (verdict == wqe_pkg::VerdictMatched),
+  .begins_anew      (verdict == wqe_pkg::VerdictBeginsAnew),
+  .completes_open   (closes_4 || closes_6 || (verdict == wqe_pkg::VerdictCompletesOpen && open_5.wqe_slot != '1)),
+  .unreadable       (takes_run && !dma_done_i.ok),
+  .late_d           (late_2),
+  .closing          (destroying_1 && found_1 && reads_1),
+  .exists           (exists_0),
+  .run_found        (dma_valid_o),
   .of_releases(out_o.releases_wqe),
   .of_has_wqe(out_o.wqe_slot != '1),
   .of_last_wqe(out_o.role == rxnic_link_pkg::PacketRoleLastWqe),

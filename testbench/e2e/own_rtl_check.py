@@ -363,7 +363,7 @@ def names(bench):
     done = tried(f"module {BLOCK}: {own}/scatter.sv\n", 0, BLOCK, "mine.sv", "scatter.sv")
     read = {line.strip() for line in done.stdout.splitlines() if line.startswith("  ")}
     expected = {f"{own}/mine.sv", f"{own}/scatter.sv", f"{rtl}/tag_match_pkg.sv", f"{rtl}/context_cache_pkg.sv",
-                f"{rtl}/cqe_pkg.sv", f"{rtl}/lib/rxnic_fifo.sv",
+                f"{rtl}/cqe_pkg.sv", f"{rtl}/wqe_pkg.sv", f"{rtl}/lib/rxnic_fifo.sv",
                 "made from the descriptions: rxnic_link_pkg.sv, rxnic_params_pkg.sv"}
     bench.expect_equal(read, expected, "files that were read")
     tried(rf"Duplicate declaration of module: '{BLOCK}'", 1, BLOCK, "scatter.sv", RTL)
