@@ -17,12 +17,10 @@ def blocks():
 
 
 def files(block):
-    """What a module is written in, of rtl/: its file, and those that it includes or has modules of, and so on."""
+    """What a module is written in, of rtl/: its file, and those that it has modules of, and so on."""
     found = [RTL / f"{block}.sv"]
     for file in found:  # which grows meanwhile
-        text = file.read_text("utf-8")
-        named = re.findall(r'^ *`include "(\w+[.]svh)"', text, re.M)
-        named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) (?:#\(|\w+ \()", text, re.M)]
+        named = [f"{name}.sv" for name in re.findall(r"^ *(\w+) (?:#\(|\w+ \()", file.read_text("utf-8"), re.M)]
         there = [folder / name for name in named for folder in (RTL, LIB) if (folder / name).is_file()]
         found += [path for path in dict.fromkeys(there) if path not in found]
     return found

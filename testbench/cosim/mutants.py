@@ -203,7 +203,7 @@ def mutants(files):
     for file in files:
         text = file.read_text(encoding="utf-8")
         source, lines = Source(text), text.splitlines()
-        body = next((n for n, line in enumerate(lines, 1) if line.startswith(");")), 0)  # an included file has none
+        body = next((n for n, line in enumerate(lines, 1) if line.startswith(");")), 0)  # a package has none
         found += [mutant for mutant in (Mutant(file, source, lines, change) for change in source.changes())
                   if mutant.line > body and not DECLARATION.match(lines[mutant.line - 1])]
     return found
