@@ -18,8 +18,12 @@ import os
 import pathlib
 import shutil
 import sys
+import tomllib
 
 import e2e
+
+sys.path.insert(0, str(e2e.ROOT / "model" / "params"))
+import generate  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE / "golden.csv"
@@ -85,9 +89,28 @@ def records(bench):
     for archive in sorted(RECORDS.glob("*.tar.xz")):
         name = archive.name.removesuffix(".tar.xz")
         shutil.unpack_archive(archive, bench.folder / name)
+        complete(bench.folder / name / "host.jsonl")
         runs.append((name, bench.folder / name, OF_RECORDS, []))
     bench.expect(runs, f"no record in {RECORDS}")
     compare(bench, "record", runs)
+
+
+def complete(log):
+    """A record holds the parameters and the messages of its day. Newer parameters and fields have their defaults."""
+    sections = generate.load(generate.HERE / "params.toml")
+    messages = tomllib.loads((e2e.ROOT / "bridge" / "channel" / "messages.toml").read_text(encoding="utf-8"))
+    bodies = {struct.get("member"): struct["fields"] for struct in messages["struct"].values()}
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for event in events:
+        if event["event"] == "header":
+            event["params"] = generate.completed(event["params"], sections)
+        if event["event"] != "request":
+            continue
+        for name, field in bodies[messages["request"][event["type"]]["body"]].items():
+            described = field if isinstance(field, dict) else {"type": field}
+            if described["type"] in ("u8", "u16", "u32", "u64"):
+                event["body"].setdefault(name, described.get("default", 0))
+    log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events), encoding="utf-8")
 
 
 def compare(bench, kind, runs):
