@@ -123,10 +123,10 @@ module srq_wqe_fetcher #(
   // Looks of the steps at contexts: the queue is here, or comes; its line; its record as it is found, and is left.
   logic [31:0] id_1, id_4, id_5, id_6, id_7, id_7a, id_5a;
   logic asks_1, asks_2, asks_3, asks_4, asks_5, asks_6, asks_7, found_1, here_1, absent_1, coming_1, free_1, reads_1;
-  logic here_2, here_3, here_4, here_5, here_5a, here_5b, here_6, here_7a, here_8a, waits_2, waits_3, waits_4, waits_5;
+  logic here_2, here_3, here_4, here_5, here_5a, here_5b, here_6, here_7a, waits_2, waits_3, waits_4, waits_5;
   logic waits_6, evicts_1, evicts_2, evicts_3, evicts_4, evicts_5, evicts_6, evicts_7;
   logic keeps_1, keeps_2, keeps_3, keeps_4, keeps_5, keeps_6;
-  logic [LineBits-1:0] line_0, line_1, line_2, line_3, line_4, line_5, line_5a, line_6, line_7, line_7a, line_8a;
+  logic [LineBits-1:0] line_0, line_1, line_2, line_3, line_4, line_5, line_5a, line_6, line_7, line_7a;
   logic [LineBits-1:0] line_8b;
   logic [LineBits-1:0] line_8, come_line_3;
   rxnic_link_pkg::stored_queue_t found_queue_1, found_queue_2, found_queue_3, found_queue_4, found_queue_5;
@@ -165,7 +165,7 @@ module srq_wqe_fetcher #(
     .here_5b_o(here_5b), .queue_5b_o(queue_5b),
     .id_7a_i(id_7a), .here_7a_o(here_7a), .line_7a_o(line_7a), .queue_7a_o(queue_7a), .id_7_i(id_7), .asks_7_i(asks_7),
     .fetches_7_o(reads_ahead), .evicts_7_o(evicts_7), .line_7_o(line_7),
-    .id_8a_i(p.queue_), .here_8a_o(here_8a), .line_8a_o(line_8a), .queue_8a_o(queue_8a), .line_8b_i(line_8b),
+    .queue_8a_o(queue_8a), .line_8b_i(line_8b),
     .queue_8b_o(queue_8b), .starts_8_i(dma_valid_o), .start_line_8_i(line_8)
   );
   assign context_dma_done_ready_o = 1'b1;
@@ -192,7 +192,7 @@ module srq_wqe_fetcher #(
     .x_5_o(x_5), .front_5_o(front), .takes_5_i(takes_front), .waits_5_i(begins_to_wait),
     .serves_5_i(serves_5 && here_5a), .served_line_5_i(line_5a), .asks_7_i(asks_7a && here_7a),
     .asked_line_7_i(line_7a), .queue_7_i(queue_7a), .frees_7_i(evicts_7), .line_7_i(line_7),
-    .wants_8_i(wants_wqe && here_8a), .wanted_line_8_i(line_8a), .wanted_queue_8_i(queue_8a),
+    .wants_8_i(wants_wqe), .wanted_line_8_i(line_5), .wanted_queue_8_i(queue_8a),
     .first_line_8_o(line_8b), .first_queue_8_i(queue_8b), .dma_valid_o, .dma_ready_i, .dma_o, .line_8_o(line_8),
     .bound_o(bound), .free_contexts_o(free_contexts), .free_reads_o(free_reads), .takes_context_o(takes_context),
     .takes_run_o(takes_run), .guess_fails_o(guess_fails), .run_count_o(run_count)

@@ -55,8 +55,6 @@ module wqe_context_store #(
   output logic [SetVectorBits-1:0]      set_7_o,
   input  logic                          writes_7_i,
   input  logic [SetVectorBits-1:0]      row_7_i,
-  input  logic [SetBits-1:0]            set_8_i,
-  output logic [SetVectorBits-1:0]      set_8_o,
   // Records, by line
   input  logic [LineBits-1:0]           line_0_i,
   input  logic                          keeps_0_i,
@@ -191,17 +189,6 @@ module wqe_context_store #(
     if (writes_4_i && set_4_i == set_7_i) set_7_o = row_4_i;
     if (writes_5_i && set_5_i == set_7_i) set_7_o = row_5_i;
     if (writes_6_i && set_6_i == set_7_i) set_7_o = row_6_i;
-  end
-  always_comb begin : find_set_8
-    set_8_o = stored_set(set_8_i);
-    if (writes_0_i && set_0_i == set_8_i) set_8_o = row_0_i;
-    if (writes_1_i && set_1_i == set_8_i) set_8_o = row_1_i;
-    if (writes_2_i && set_2_i == set_8_i) set_8_o = row_2_i;
-    if (writes_3_i && set_3_i == set_8_i) set_8_o = row_3_i;
-    if (writes_4_i && set_4_i == set_8_i) set_8_o = row_4_i;
-    if (writes_5_i && set_5_i == set_8_i) set_8_o = row_5_i;
-    if (writes_6_i && set_6_i == set_8_i) set_8_o = row_6_i;
-    if (writes_7_i && set_7_i == set_8_i) set_8_o = row_7_i;
   end
 
   always_comb begin : find_record_1

@@ -126,10 +126,7 @@ module wqe_contexts #(
   output logic                          fetches_7_o,
   output logic                          evicts_7_o,
   output logic [LineBits-1:0]           line_7_o,
-  // (8) a read of WQEs, of the queue that a packet waits for, or of the first in the line
-  input  logic [31:0]                   id_8a_i,
-  output logic                          here_8a_o,
-  output logic [LineBits-1:0]           line_8a_o,
+  // (8) a read of WQEs, of the queue that the oldest packet has found in step 5, or of the first in the line
   output rxnic_link_pkg::stored_queue_t queue_8a_o,
   input  logic [LineBits-1:0]           line_8b_i,
   output rxnic_link_pkg::stored_queue_t queue_8b_o,
@@ -144,8 +141,8 @@ module wqe_contexts #(
   localparam logic [63:0] QueueContextsAt = 64'h4c00_0000_0000_0000;
 
   // The sets of the steps: as they are found, with a read, when they are used, as they are left
-  logic [SetBits-1:0] set_0, set_1, look_set_5, set_2, set_3, set_4, set_5, set_5a, set_5b, set_6, set_7a, set_7, set_8;
-  logic [SetVectorBits-1:0] old_0, old_1, old_2, old_3, old_4, old_5, old_5a, old_5b, old_6, old_7a, old_7, old_8;
+  logic [SetBits-1:0] set_0, set_1, look_set_5, set_2, set_3, set_4, set_5, set_5a, set_5b, set_6, set_7a, set_7;
+  logic [SetVectorBits-1:0] old_0, old_1, old_2, old_3, old_4, old_5, old_5a, old_5b, old_6, old_7a, old_7;
   logic [SetVectorBits-1:0] fetched_1, fetched_2, fetched_3, fetched_4, fetched_5, fetched_6, fetched_7;
   logic [SetVectorBits-1:0] used_1, used_2, used_3, used_4, used_5, used_6, placed_1, row_0;
   logic fetches_1, fetches_2, fetches_3, fetches_4, fetches_5, fetches_6;
@@ -169,13 +166,13 @@ module wqe_contexts #(
     .set_5a_i(set_5a), .set_5a_o(old_5a), .set_5b_i(set_5b), .set_5b_o(old_5b),
     .set_6_i(set_6), .set_6_o(old_6), .writes_6_i(fetches_6 || here_6_o), .row_6_i(fetches_6 ? fetched_6 : used_6),
     .set_7a_i(set_7a), .set_7a_o(old_7a), .set_7_i(set_7), .set_7_o(old_7), .writes_7_i(fetches_7_o),
-    .row_7_i(fetched_7), .set_8_i(set_8), .set_8_o(old_8),
+    .row_7_i(fetched_7),
     .line_0_i(line_0_o), .keeps_0_i(context_dma_done_valid_i && exists_0_o), .queue_0_i(fetched_i),
     .line_1_i(line_1_o), .queue_1_o, .keeps_1_i, .queue_1_i, .line_2_i(line_2_o), .queue_2_o, .keeps_2_i, .queue_2_i,
     .line_3_i(line_3_o), .queue_3_o, .keeps_3_i, .queue_3_i, .line_4_i(line_4_o), .queue_4_o, .keeps_4_i, .queue_4_i,
     .line_5_i(line_5_o), .queue_5_o, .keeps_5_i, .queue_5_i, .line_5b_i(line_5b), .queue_5b_o,
     .line_6_i(line_6_o), .queue_6_o, .keeps_6_i, .queue_6_i, .line_7a_i(line_7a_o), .queue_7a_o,
-    .line_8a_i(line_8a_o), .queue_8a_o, .line_8b_i, .queue_8b_o, .line_back_i(line_back), .queue_back_o(record_back)
+    .line_8a_i(line_5_o), .queue_8a_o, .line_8b_i, .queue_8b_o, .line_back_i(line_back), .queue_back_o(record_back)
   );
   wqe_line_reads #(.QueueContexts(QueueContexts), .Ways(Ways)) reads (
     .clk_i, .clears_0_i(context_dma_done_valid_i && exists_0_o), .line_0_i(line_0_o),
@@ -337,11 +334,6 @@ module wqe_contexts #(
     .forgets_i(1'b0), .yields_i(1'b0), .found_o(), .here_o(), .absent_o(), .waits_o(), .coming_o(), .free_o(),
     .free_way_o(), .way_o(), .line_o(line_7_o), .fetches_o(fetches_7_o), .evicts_o(evicts_7_o), .write_back_o(back_7),
     .evicted_o(evicted_7), .fetched_set_o(fetched_7), .used_set_o(), .looks_o(looks_7)
-  );
-  // (8) A read
-  wqe_find #(.QueueContexts(QueueContexts), .Ways(Ways), .AgeBits(AgeBits)) find_8a (
-    .id_i(id_8a_i), .set_o(set_8), .set_i(old_8), .closing_i(looks_1.closing), .closing_line_i(looks_1.closing_line),
-    .here_o(here_8a_o), .line_o(line_8a_o)
   );
   // verilator lint_on PINCONNECTEMPTY
   assign started_o = looks_7.started;

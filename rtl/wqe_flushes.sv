@@ -98,8 +98,7 @@ module wqe_flushes #(
       end
     end
   end
-  assign pending_2 = makes_1_i && id_1_i[NumberBits-1:0] == number_2_i[NumberBits-1:0]
-                         ? '0 : pending_q[number_2_i[NumberBits-1:0]];
+  assign pending_2 = pending_q[number_2_i[NumberBits-1:0]];
   assign will_be_flushed_2_o = queue_1 == number_2_i || (number_2_i < made_i && pending_2 != '0) ||
                                (is_late_2 && !(ends_1_i && id_1_i == number_2_i));
   assign late_full_2_o = late_count_1 == LateFlushes;
