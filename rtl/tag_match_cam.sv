@@ -93,7 +93,7 @@ module tag_match_cam #(
   // The match that is put back next
   logic puts_back, spills_4, spills_8;  // ... and lists that have an overflow from now on
   logic [ReturnCountBits-1:0] returns_count;
-  logic [ListBits-1:0] first_return_list, return_list;
+  logic [ListBits-1:0] next_return_list, return_list;
   logic [31:0] return_handle;
 
   // The lists, as the steps find and leave them
@@ -148,8 +148,7 @@ module tag_match_cam #(
     .search_valid_i(found_0), .search_ready_o(cam_searched), .search_list_i(at_0), .search_tag_i(in_i.tag),
     .search_before_i(held_from_0), .found_o(cam_found), .found_entry_o(cam_entry), .found_cycles_o(found_cycles),
     .youngest_valid_i(cam_put_back), .youngest_ready_o(cam_answered),
-    .youngest_list_i(returns_count != '0 ? first_return_list : at_2), .youngest_o(cam_youngest),
-    .youngest_entry_o(youngest),
+    .youngest_list_i(next_return_list), .youngest_o(cam_youngest), .youngest_entry_o(youngest),
     .clear_i(forgets_1), .clear_list_i(forgotten_1),
     .delete_i({removes_8, leaves}), .delete_lists_i({at_8, leave_list}),
     .delete_handles_i({operations_i.entry.handle[HandleBits-1:0], leave_handle}),
@@ -231,10 +230,11 @@ module tag_match_cam #(
                                                  old_2.acknowledged, old_2.phase_began, old_2.appended);
   end
   tag_match_returns #(.Lists(Lists), .MostReturns(MostReturns)) returns (
-    .clk_i, .rst_ni, .count_o(returns_count), .first_list_o(first_return_list), .forgets_1_i(forgets_1),
-    .at_1_i(forgotten_1), .comes_2_i(came_back && found_2 && !is_unexpected), .at_2_i(at_2),
-    .handle_2_i(returned_i.handle), .drops_3_i(drops_return_3), .any_4_o(any_return_4), .valid_4_o(return_valid),
-    .at_4_o(return_list), .handle_4_o(return_handle), .drops_4_i(drops_return_4), .any_5_o(any_return_5)
+    .clk_i, .rst_ni, .count_o(returns_count), .job_i(job_q.kind == tag_match_pkg::JobPutBack),
+    .next_list_o(next_return_list), .forgets_1_i(forgets_1), .at_1_i(forgotten_1),
+    .comes_2_i(came_back && found_2 && !is_unexpected), .at_2_i(at_2), .handle_2_i(returned_i.handle),
+    .drops_3_i(drops_return_3), .any_4_o(any_return_4), .valid_4_o(return_valid), .at_4_o(return_list),
+    .handle_4_o(return_handle), .drops_4_i(drops_return_4), .any_5_o(any_return_5)
   );
 
   // (3) A read of the overflow has come; one of its entries is looked at. (R6, R7, R8)

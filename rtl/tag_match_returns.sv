@@ -10,7 +10,8 @@ module tag_match_returns #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   output logic [CountBits-1:0] count_o,
-  output logic [ListBits-1:0]  first_list_o,  // at the beginning of the cycle
+  input  logic                 job_i,         // it puts the first one back
+  output logic [ListBits-1:0]  next_list_o,   // of the next one that step 4 may put back without a job
   input  logic                 forgets_1_i,
   input  logic [ListBits-1:0]  at_1_i,
   input  logic                 comes_2_i,
@@ -29,7 +30,7 @@ module tag_match_returns #(
   localparam int unsigned PlaceBits = MostReturns > 1 ? $clog2(MostReturns) : 1;
 
   logic [CountBits-1:0]   count_q, count_2, count_3, count_4;
-  logic [PlaceBits-1:0]   first_q, first_3, first_4, next_q;
+  logic [PlaceBits-1:0]   first_q, first_3, first_4, next_q, next_without_job;
   logic [MostReturns-1:0] valid_q, valid_1;
   // What is written to memories and read from them counts.
   // verilator coverage_off
@@ -38,7 +39,6 @@ module tag_match_returns #(
   // verilator coverage_on
 
   assign count_o = count_q;
-  assign first_list_o = lists_q[first_q];
   always_comb begin : forget
     valid_1 = valid_q;
     if (forgets_1_i) begin
@@ -54,6 +54,9 @@ module tag_match_returns #(
   function automatic logic [PlaceBits-1:0] behind(input logic [PlaceBits-1:0] place);
     behind = place == PlaceBits'(MostReturns - 1) ? '0 : place + PlaceBits'(1);
   endfunction
+  // When the first one's list fails (3) the second one may be put back in the same cycle.
+  assign next_without_job = job_i ? behind(first_q) : first_q;
+  assign next_list_o = comes_2_i && next_without_job == next_q ? at_2_i : lists_q[next_without_job];
   assign first_3 = drops_3_i ? behind(first_q) : first_q;
   assign first_4 = drops_4_i ? behind(first_3) : first_3;
   always_comb begin : first

@@ -18,8 +18,8 @@ namespace rxnic::tag_match_cam_scene {
 // The scene around the block. What is given to one of these functions comes in the order of its cycles.
 struct Rehearsed {
   std::function<void(Cycle, const TagOperation&)> post;
-  std::function<void(Cycle, std::uint64_t tag)> search;
-  std::function<void(Cycle, std::uint32_t handle)> give_back;
+  std::function<void(Cycle, WqId, std::uint64_t tag)> search;
+  std::function<void(Cycle, WqId, std::uint32_t handle)> give_back;
   std::function<void(Cycle, bool create, WqId)> change_list;
   std::function<void(Cycle, std::uint64_t latency)> set_latency;  // of the memory
   std::function<void(Cycle, bool fails)> set_failing;             // its reads
@@ -52,6 +52,7 @@ class Rehearsal {
     lose_an_entry();
     return_and_match_in_one_cycle();
     return_the_youngest();
+    return_behind_one_that_fails();
     if (t_.max_tags <= 32) fill_the_ring();  // a larger one takes too long
     renew_lists();
     for (std::uint32_t n = 0; n < 3; ++n) scene_.change_list(at_, true, WqId{t_.lists + 1 - n});  // one too many
@@ -77,8 +78,10 @@ class Rehearsal {
   void post(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t n = from; n < to; ++n) post_tag(n, tag_of(n));
   }
+  void search_at(Cycle at, std::uint64_t tag, WqId srq = WqId{0}) { scene_.search(at, srq, tag); }
+  void give_back(Cycle at, std::uint32_t handle, WqId srq = WqId{0}) { scene_.give_back(at, srq, handle); }
   void search(std::uint32_t handle) {
-    scene_.search(at_, tag_of(handle));
+    search_at(at_, tag_of(handle));
     at_ += 20;
   }
   void remove(std::uint32_t handle, std::uint64_t later = 0) {
@@ -120,11 +123,11 @@ class Rehearsal {
     at_ += 200;
     scene_.set_latency(at_, kLong);
     search(1);  // makes room, for which the overflow is read
-    scene_.search(at_, again);
+    search_at(at_, again);
     // In one of these cycles the read has come; in those before and after it the handle has not matched.
-    for (std::uint64_t n = 20; n < kLong + 60; ++n) scene_.give_back(at_ + n, 0);
+    for (std::uint64_t n = 20; n < kLong + 60; ++n) give_back(at_ + n, 0);
     at_ += kLong + 200;
-    scene_.search(at_, again);
+    search_at(at_, again);
     at_ += 20;
     search(other);
     scene_.set_returns(at_, true);
@@ -135,7 +138,7 @@ class Rehearsal {
   // list is removed and made again, without tags (R15).
   void search_while_the_list_is_made_again() {
     scene_.set_returns(at_, false);
-    for (std::uint32_t n = 0; n + 2 < t_.entries && n < 24; ++n) scene_.search(at_ + n, tag_of(2 + n));
+    for (std::uint32_t n = 0; n + 2 < t_.entries && n < 24; ++n) search_at(at_ + n, tag_of(2 + n));
     scene_.change_list(at_ + 8, true, WqId{0});
     at_ += 400;
     scene_.set_returns(at_, true);
@@ -235,7 +238,7 @@ class Rehearsal {
 
   // It goes while a search that has to walk has not even its result in the CAM (R7, R15).
   void lose_the_list_before_the_walk() {
-    scene_.search(at_, tag_of(t_.max_tags));
+    search_at(at_, tag_of(t_.max_tags));
     scene_.change_list(at_ + 1, false, WqId{0});
     at_ += 2 * kLong;
     scene_.change_list(at_, true, WqId{0});
@@ -251,7 +254,7 @@ class Rehearsal {
       search(1 + n % 8);
       post(1 + n % 8, 2 + n % 8);
     }
-    scene_.give_back(at_, 0);
+    give_back(at_, 0);
     at_ += 20;
     search(0);
   }
@@ -279,8 +282,8 @@ class Rehearsal {
     post_to_another_list(0, 1);
     at_ += 100;
     remove(t_.max_tags - 1);  // which is not posted, but occupies the CAM
-    scene_.give_back(at_ + 1, t_.entries - 1);
-    scene_.search(at_ + 2, tag_of(2));
+    give_back(at_ + 1, t_.entries - 1);
+    search_at(at_ + 2, tag_of(2));
     remove(2, t_.append_cycles);
     at_ += 200;
   }
@@ -301,7 +304,7 @@ class Rehearsal {
       post_to_another_list(0, some + 1);
       at_ += 100;
       for (std::uint32_t n = 0; n < some; ++n) {
-        scene_.give_back(at_, n);
+        give_back(at_, n);
         at_ += 60;
       }
       // The overflow: so many in front of the youngest.
@@ -314,13 +317,40 @@ class Rehearsal {
         search(youngest - some + 1);                             // the second one
         at_ += t_.overflow_entries_per_read == 1 ? 500u : 120u;  // its walk, and some of the compaction
       }
-      scene_.give_back(at_, youngest);
+      give_back(at_, youngest);
       // While it is looked where it belongs there comes more than there is place for: of tags that are not posted.
-      for (std::uint32_t n = 0; n <= most_returns_; ++n) scene_.give_back(at_ + 1, t_.max_tags - 1);
+      for (std::uint32_t n = 0; n <= most_returns_; ++n) give_back(at_ + 1, t_.max_tags - 1);
       at_ += 2000;
       search(youngest);
       at_ += 1000;
     }
+  }
+
+  // A match comes back that belongs among the entries of its overflow, and their read fails (R9). Behind it there is a
+  // match of another list. The youngest entry of that list makes room in the same cycle, as the CAM is full (R14).
+  void return_behind_one_that_fails() {
+    renew_lists();
+    scene_.set_latency(at_, 20);
+    post(0, t_.entries);
+    at_ += 100;
+    const std::uint32_t youngest = t_.entries - 1, some = 3;
+    search(youngest);
+    for (std::uint32_t n = 0; n < some; ++n) search(n);
+    post_to_another_list(0, some + 1);
+    at_ += 100;
+    for (std::uint32_t n = 0; n < some; ++n) {  // in front of the overflow
+      give_back(at_, n);
+      at_ += 60;
+    }
+    scene_.set_latency(at_, 100);
+    search_at(at_, tag_of(0), WqId{1});  // makes room for the oldest entry of the overflow
+    at_ += 400;
+    scene_.set_failing(at_, true);
+    give_back(at_, youngest);
+    give_back(at_ + 1, 0, WqId{1});
+    at_ += 400;
+    scene_.set_failing(at_, false);
+    renew_lists();
   }
 
   // Another list has the CAM, and all tags of this list are in its overflow, with as many dead ones. So all slots of
@@ -332,7 +362,7 @@ class Rehearsal {
     post(0, t_.max_tags);
     at_ += 100;
     const auto kill = [&](std::uint32_t handle, bool posts) {
-      scene_.search(at_, tag_of(handle));
+      search_at(at_, tag_of(handle));
       at_ += 3;
       if (posts) post(handle, handle + 1);  // at once: before there is a compaction
       at_ += 150;
@@ -343,7 +373,7 @@ class Rehearsal {
     scene_.set_latency(at_, 60);
     kill(3, false);
     at_ += 400;
-    scene_.give_back(at_, 3);
+    give_back(at_, 3);
     at_ += 2000;
   }
 

@@ -176,10 +176,10 @@ class Scene : public TagMatchCamHarness {
               operations.push(at, op);
               ++posted_;
             },
-        .search = [this](Cycle at, std::uint64_t tag) { search_for(at, WqId{0}, tag); },
+        .search = [this](Cycle at, WqId srq, std::uint64_t tag) { search_for(at, srq, tag); },
         .give_back =
-            [this](Cycle at, std::uint32_t handle) {
-              returned.push(at, {WqId{0}, handle});
+            [this](Cycle at, WqId srq, std::uint32_t handle) {
+              returned.push(at, {srq, handle});
               ++asked_;
             },
         .change_list =
