@@ -44,7 +44,7 @@ module tag_match_look #(
 
   // What is done, and what of the entry decides it
   logic goes, skips, compacts, moves, looks, is_wrong, is_there, hits, drops_head, fails;
-  logic live, is_first, too_young, fits, copies, ends;
+  logic live, is_first, too_young, fits, copies, ends, lost;
   logic [SlotBits-1:0] slot;  // that is written
   logic [PositionBits-1:0] next, behind;
 
@@ -119,27 +119,24 @@ module tag_match_look #(
       if (tag_match_pkg::is_before(list_o.unread, list_o.head)) list_o.unread = list_o.head;
       if (!tag_match_pkg::is_before(list_o.head, list_o.gap_end)) list_o.in_gap = 1'b0;
     end
-    if (fails) begin  // (R9)
+    ends = goes && (burst_i.next + 8'd1 == burst_i.entries || fails ||
+                    (burst_i.kind == tag_match_pkg::BurstJob && job_o.decided));
+    // A read of a job is always its own. While a tag is put back nothing else is read.
+    lost = ends && !fails && job_o.kind != tag_match_pkg::JobPutBack && list_o.head == list_o.tail &&
+           list_o.in_overflow != '0;
+    if (ends && !fails && job_o.kind == tag_match_pkg::JobPutBack) begin
+      if (job_o.position == list_o.tail) job_o.decided = 1'b1;
+    end else if (ends && !fails && !lost && burst_i.kind == tag_match_pkg::BurstJob) begin
+      behind = tag_match_pkg::behind_gap(next, list_o.in_gap, list_o.gap_begin, list_o.gap_end);
+      job_o.position = tag_match_pkg::is_before(behind, list_o.head) ? list_o.head : behind;
+      if (job_o.kind == tag_match_pkg::JobRemove && job_o.position == list_o.tail) job_o.decided = 1'b1;
+    end
+    if (fails || lost) begin  // (R9)
       list_o.failed = 1'b1;
       if (own_i && job_o.kind == tag_match_pkg::JobRemove) job_o.decided = 1'b1;
       if (own_i && job_o.kind == tag_match_pkg::JobPutBack) begin
         job_o = '0;
         drops_return_o = 1'b1;
-      end
-    end
-    ends = goes && (burst_i.next + 8'd1 == burst_i.entries || list_o.failed ||
-                    (burst_i.kind == tag_match_pkg::BurstJob && job_o.decided));
-    // A read of a job is always its own. While a tag is put back nothing else is read.
-    if (ends && !list_o.failed) begin
-      if (job_o.kind == tag_match_pkg::JobPutBack) begin
-        if (job_o.position == list_o.tail) job_o.decided = 1'b1;
-      end else if (list_o.head == list_o.tail && list_o.in_overflow != '0) begin
-        list_o.failed = 1'b1;
-        if (own_i && job_o.kind == tag_match_pkg::JobRemove) job_o.decided = 1'b1;
-      end else if (burst_i.kind == tag_match_pkg::BurstJob) begin
-        behind = tag_match_pkg::behind_gap(next, list_o.in_gap, list_o.gap_begin, list_o.gap_end);
-        job_o.position = tag_match_pkg::is_before(behind, list_o.head) ? list_o.head : behind;
-        if (job_o.kind == tag_match_pkg::JobRemove && job_o.position == list_o.tail) job_o.decided = 1'b1;
       end
     end
     if (ends || skips) begin
