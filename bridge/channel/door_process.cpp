@@ -69,7 +69,7 @@ bool is_proc(std::uint64_t device, pid_t program) {
 // Whether its close is over at once. The link's text is the kernel's own: no program can choose it for another kind of
 // file, as paths begin with "/".
 bool is_quick(int descriptor, const FileIdentity& file, int connection) {
-  if (fcntl(descriptor, F_GET_SEALS) >= 0) return true;  // a memfd
+  if (fcntl(descriptor, F_GET_SEALS) >= 0) return true;  // a memfd, or another file of a tmpfs
   char target[64];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
   const ssize_t bytes = readlink(link.c_str(), target, sizeof target);

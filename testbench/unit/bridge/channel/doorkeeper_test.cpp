@@ -124,17 +124,18 @@ TEST_F(DoorkeeperTest, OfOthersTheFileIsTold) {  // R1
   const std::string path = std::filesystem::temp_directory_path() / ("rxnic-test-" + std::to_string(getpid())) / "mem";
   std::filesystem::create_directory(std::filesystem::path(path).parent_path());
   const Descriptor named{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  const bool quick = fcntl(named.get(), F_GET_SEALS) >= 0;  // in a tmpfs, whose files are closed at once as memfds are
   const std::size_t before = open_descriptors();
   ASSERT_TRUE(from.send({given.get(), other.theirs.get(), named.get()}));
   ASSERT_EQ(receive(1, from), 0);
   ASSERT_EQ(passed.count, 3u);
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(open_descriptors(), before + (quick ? 1 : 0));
   FileIdentity there;
   ASSERT_TRUE(identify(given.get(), there));
   EXPECT_TRUE(passed.files[0].device == there.device && passed.files[0].number == there.number);
   EXPECT_EQ(passed.files[0].cookie, 0u);
   EXPECT_EQ(passed.files[1].cookie, socket_cookie(other.theirs.get()));
-  EXPECT_FALSE(passed.descriptors[2]) << "a file whose name is mem";
+  EXPECT_EQ(static_cast<bool>(passed.descriptors[2]), quick) << "a file whose name is mem";
   std::filesystem::remove_all(std::filesystem::path(path).parent_path());
 }
 
