@@ -281,6 +281,8 @@ class Fabric:
         if "LD_PRELOAD" in extra and "LD_PRELOAD" in more:
             extra["LD_PRELOAD"] += f":{more['LD_PRELOAD']}"
         environment |= extra
+        if os.path.isabs(command[0]):
+            command = (reachable(pathlib.Path(command[0]), self), *command[1:])
         program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid, self.beside)
         self.programs.append(program)
         return program
