@@ -57,6 +57,24 @@ def table(bench):
     bench.expect_equal(file.read_text(encoding="utf-8"), written, "a run over none")
 
 
+def copy(bench):
+    """The copy has what the tree has, without what it had before. What is not of an earlier copy stays."""
+    script = module()
+    script.ROOT, to = bench.folder / "tree", bench.folder / "copy"
+    for path, text in ((script.ROOT / "a" / "kept.cpp", "1"), (script.ROOT / "a" / "gone.cpp", "2"), (to / "own", "3")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    bench.expect_equal(bench.start("git", "init", "-q", script.ROOT).returncode, 0, "git init")
+    script.copy_tree(to)
+    bench.expect((to / "a" / "gone.cpp").is_file(), "nothing was copied")
+    before = (to / "a" / "kept.cpp").stat().st_mtime_ns
+    (script.ROOT / "a" / "gone.cpp").unlink()
+    script.copy_tree(to)
+    found = sorted(str(path.relative_to(to)) for path in to.rglob("*") if path.is_file())
+    bench.expect_equal(found, ["a/kept.cpp", "build/copied", "own"], "files of the copy")
+    bench.expect_equal((to / "a" / "kept.cpp").stat().st_mtime_ns, before, "the time of a file that has not changed")
+
+
 def configurations(bench):
     """A fault of RTL alone is tried in one configuration after another; of anything else, in none."""
     if not shutil.which("verilator"):
@@ -128,7 +146,7 @@ def recorded(bench):
     bench.expect_equal(few, [], "blocks with fewer than 15 faults")
 
 
-CHECKS = {"table": table, "configurations": configurations, "mistakes": mistakes, "recorded": recorded}
+CHECKS = {"table": table, "copy": copy, "configurations": configurations, "mistakes": mistakes, "recorded": recorded}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
