@@ -66,8 +66,7 @@ class EventPipe {
 
 using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
 
-// How many doorbells of a client may be taken. What a look takes beyond that, less than a word of them, is owed.
-// (live_programs.h R16)
+// How many doorbells of a client may be taken. What a look takes beyond that is owed. (live_programs.h R16)
 struct DoorbellBudget {
   static constexpr std::int64_t kMost = channel::kBoards * channel::kDoorbells;  // all there are
   static constexpr std::int64_t kOfLook = 8;

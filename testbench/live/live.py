@@ -200,8 +200,8 @@ class Fabric:
         if self.own:
             self.open_own()
             return
-        self.simulator = self.start("simulator", reachable(options.rxnic, self), "serve", "--quiet", "--nics",
-                                    self.nics, "--socket", self.socket, *self.arguments)
+        self.simulator = self.start("simulator", options.rxnic, "serve", "--quiet", "--nics", self.nics, "--socket",
+                                    self.socket, *self.arguments)
         try:
             wait_until(lambda: self.simulator.ended() or self.answers(), "the simulator's socket")
         except AssertionError as late:
@@ -212,9 +212,9 @@ class Fabric:
         os.mkfifo(stop)
         if self.uid is not None:
             os.chown(stop, self.uid, self.uid)
-        self.simulator = self.start("simulator", reachable(self.bench.options.rxnic, self), "run", "--quiet",
-                                    "--network", "own", "--grace", "off", "--nics", self.nics, *self.arguments, "--",
-                                    "sh", "-c", HOLDER, self.folder)
+        self.simulator = self.start("simulator", self.bench.options.rxnic, "run", "--quiet", "--network", "own",
+                                    "--grace", "off", "--nics", self.nics, *self.arguments, "--", "sh", "-c", HOLDER,
+                                    self.folder)
         wait_until(lambda: self.simulator.ended() or holder.exists(), "the simulator's program")
         if self.simulator.ended():
             if "--network own: the kernel refuses" in self.simulator.text():
