@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/area: what yosys finds in the RTL, beside the model."""
 import contextlib
-import importlib.machinery
 import io
 import json
 import os
@@ -85,8 +84,7 @@ def grh_scatter(bench):
 
 def levels(bench):
     """Levels are the gates on the longest path between registers, memories and ports, also of long ones."""
-    sys.dont_write_bytecode = True
-    script = importlib.machinery.SourceFileLoader("area", str(e2e.ROOT / "scripts" / "area")).load_module()
+    script = e2e.script("area")
 
     def gate(kind, output, **inputs):
         return {"type": f"$_{kind}_", "connections": {"Y": [output]} | {port: [bit] for port, bit in inputs.items()}}
@@ -126,8 +124,7 @@ def bench_(bench):
         bench.expect_equal((done.returncode, done.stdout.splitlines()[1].split()[-1]), (0, ratio),
                            f"ratio to {earlier}: {done.stderr}")
     # They are looked at before anything is built, run or written: the file of --out may be that of --baseline.
-    sys.dont_write_bytecode = True
-    script = importlib.machinery.SourceFileLoader("bench", str(e2e.ROOT / "scripts" / "bench")).load_module()
+    script = e2e.script("bench")
     began = []
 
     def begins(*_, **__):

@@ -5,6 +5,8 @@ A check is a function that takes a Bench and calls its expect(); a script's main
 0 all is well, 1 something is not (each failure is printed), 77 skipped (what is absent is printed).
 """
 import argparse
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import re
@@ -64,6 +66,15 @@ class Bench:
 
     def expect_equal(self, found, expected, what):
         self.expect(found == expected, f"{what}: found {found!r}; expected {expected!r}")
+
+
+def script(name):
+    """A program of scripts/, to call its parts."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "scripts" / name))
+    made = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(made)
+    return made
 
 
 def shared_captures(*folders):

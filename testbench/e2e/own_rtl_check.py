@@ -369,6 +369,25 @@ def names(bench):
     tried(rf"Duplicate declaration of module: '{BLOCK}'", 1, BLOCK, "scatter.sv", RTL)
 
 
+def cached(bench):
+    """What a build has compiled ccache finds for the next one, whose folder has another name."""
+    if not shutil.which("ccache"):
+        raise e2e.Skip("ccache: it is not installed")
+    script = e2e.script(BUILD.name)
+    os.environ["CCACHE_DIR"] = str(bench.folder / "cache")
+    os.environ.pop("CCACHE_DISABLE", None)
+    for name in ("one", "another"):
+        unit = bench.folder / name / "verilated" / "unit.cpp"
+        unit.parent.mkdir(parents=True)
+        unit.write_text('#include "part.cpp"\n')
+        unit.with_name("part.cpp").write_text("int number() { return 1; }\n")
+        made = script.compile_all([unit], [e2e.ROOT], bench.folder / name, 0)
+        bench.expect(made == [bench.folder / name / "unit.o"] and made[0].is_file(), f"objects: {made}")
+    counted = dict(line.split("\t") for line in bench.start("ccache", "--print-stats").stdout.splitlines())
+    hits = int(counted["direct_cache_hit"]) + int(counted["preprocessed_cache_hit"])
+    bench.expect_equal((hits, int(counted["cache_miss"])), (1, 1), "found, not found")
+
+
 def loops(bench):
     """Loops that Verilator has to unroll are built as they are, unless --unroll-count says otherwise."""
     need_verilator()
@@ -422,7 +441,7 @@ def usage(bench):
 
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "stalls": stalls, "usage": usage,
-          "names": names, "loops": loops, "unset": unset,
+          "names": names, "cached": cached, "loops": loops, "unset": unset,
           "organisation": organisation, "public_cam": public_cam, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":

@@ -1,15 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/plant_faults: what it writes, which tests it tries, what it refuses, and its record; no fault is planted."""
-import importlib.machinery
-import importlib.util
 import shutil
 import sys
 import tomllib
 
 import e2e
-
-sys.dont_write_bytecode = True
 
 BLOCK = "grh_scatter"
 SCRIPT = e2e.ROOT / "scripts" / "plant_faults"
@@ -17,17 +13,9 @@ SCRIPT = e2e.ROOT / "scripts" / "plant_faults"
 WAS, NOW = "assign matured = CountBits'(found);", "assign matured = CountBits'(found) >> 1;"
 
 
-def module():
-    """The script, to call its parts."""
-    loader = importlib.machinery.SourceFileLoader("plant_faults", str(SCRIPT))
-    made = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(made)
-    return made
-
-
 def table(bench):
     """A run over a part of the faults keeps the rows of the others, by their text, in the order of faults.toml."""
-    script = module()
+    script = e2e.script(SCRIPT.name)
     file = bench.folder / "FAULTS.md"
 
     def fault(about):
@@ -59,7 +47,7 @@ def table(bench):
 
 def copy(bench):
     """The copy has what the tree has, without what it had before. What is not of an earlier copy stays."""
-    script = module()
+    script = e2e.script(SCRIPT.name)
     script.ROOT, to = bench.folder / "tree", bench.folder / "copy"
     for path, text in ((script.ROOT / "a" / "kept.cpp", "1"), (script.ROOT / "a" / "gone.cpp", "2"), (to / "own", "3")):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +67,7 @@ def configurations(bench):
     """A fault of RTL alone is tried in one configuration after another; of anything else, in none."""
     if not shutil.which("verilator"):
         raise e2e.Skip("verilator: it is not installed")
-    script = module()
+    script = e2e.script(SCRIPT.name)
     tests = bench.options.rxnic.parents[2] / "testbench" / "cosim" / "cosim_tests"
     if not tests.is_file():
         raise e2e.Skip(f"{tests}: it is not built")
@@ -135,7 +123,7 @@ def recorded(bench):
     """Each line of faults.toml fits the sources, and FAULTS.md says what has caught it; a block has 15 or more."""
     done = bench.start(SCRIPT, "--list")
     bench.expect_equal(done.returncode, 0, f"{done.stdout[-400:]} {done.stderr}")
-    script = module()
+    script = e2e.script(SCRIPT.name)
     table_of_faults = tomllib.loads(script.TABLE.read_text(encoding="utf-8"))
     faults = [(block, fault["about"]) for block, body in table_of_faults.items() for fault in body["faults"]]
     verdicts = script.known_verdicts(script.TABLE.with_name("FAULTS.md"))
