@@ -116,27 +116,41 @@ constexpr void visit_numbers(const FieldPath* outer, F& f, const T& d, const Oth
 
 }  // namespace detail
 
-// f(path, number...) for each number on the port, in order: of `d` and of the others, which are of its type.
+// f(path, number...) for each number on the port, in order: of `d` and of the others, which are of its type. GCC
+// compiles a visitor of one type in half the time of a lambda in a template, which has a type for each descriptor.
 template <class F, Described T, class... Others>
 constexpr void for_each_number(F&& f, const T& d, const Others&... others) {
   detail::visit_numbers(nullptr, f, d, others...);
 }
 
-template <Described T>
-constexpr bool operator==(const T& a, const T& b) {  // (R2)
-  bool equal = true;
-  for_each_number([&](const FieldPath&, std::uint64_t x, std::uint64_t y) { equal = equal && x == y; }, a, b);
-  return equal;
-}
-
 constexpr bool fits(const FieldInfo& field, std::uint64_t number) {
   return field.bits >= 64 || number >> field.bits == 0;
 }
+
+namespace detail {
+
+struct AllEqual {
+  bool so = true;
+  constexpr void operator()(const FieldPath&, std::uint64_t x, std::uint64_t y) { so = so && x == y; }
+};
+struct AllFit {
+  bool so = true;
+  constexpr void operator()(const FieldPath& at, std::uint64_t number) { so = so && fits(at.field, number); }
+};
+
+}  // namespace detail
+
+template <Described T>
+constexpr bool operator==(const T& a, const T& b) {  // (R2)
+  detail::AllEqual all;
+  for_each_number(all, a, b);
+  return all.so;
+}
 template <Described T>
 constexpr bool fits(const T& d) {  // (R3)
-  bool all = true;
-  for_each_number([&](const FieldPath& at, std::uint64_t number) { all = all && fits(at.field, number); }, d);
-  return all;
+  detail::AllFit all;
+  for_each_number(all, d);
+  return all.so;
 }
 
 }  // namespace rxnic

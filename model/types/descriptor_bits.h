@@ -82,23 +82,30 @@ constexpr void visit_bits(F& f, unsigned end, D& d) {
       d);
 }
 
+struct Pack {
+  std::uint32_t* vector;
+  void operator()(const auto& member, unsigned lsb, unsigned bits) const {
+    set_bits(vector, lsb, bits, number_of(member));
+  }
+};
+struct Unpack {
+  const std::uint32_t* vector;
+  void operator()(auto& member, unsigned lsb, unsigned bits) const { assign(member, get_bits(vector, lsb, bits)); }
+};
+
 }  // namespace detail
 
 template <Described T>
 void pack(const T& d, std::uint32_t* vector) {
   std::memset(vector, 0, words_of_bits(Descriptor<T>::kBits) * sizeof *vector);
-  const auto f = [&](const auto& member, unsigned lsb, unsigned bits) {
-    set_bits(vector, lsb, bits, detail::number_of(member));
-  };
-  detail::visit_bits(f, Descriptor<T>::kBits, d);
+  const detail::Pack pack{vector};
+  detail::visit_bits(pack, Descriptor<T>::kBits, d);
 }
 
 template <Described T>
 void unpack(const std::uint32_t* vector, T& d) {
-  const auto f = [&](auto& member, unsigned lsb, unsigned bits) {
-    detail::assign(member, get_bits(vector, lsb, bits));
-  };
-  detail::visit_bits(f, Descriptor<T>::kBits, d);
+  const detail::Unpack unpack{vector};
+  detail::visit_bits(unpack, Descriptor<T>::kBits, d);
 }
 template <Described T>
 T unpack(const std::uint32_t* vector) {

@@ -54,6 +54,16 @@ void append_field(std::string& out, const std::string& prefix, const FieldInfo& 
   }
 }
 
+// The text about the first number that differs between two descriptors, or that does not fit; "" when there is none.
+struct FirstDifference {
+  std::string text;
+  void operator()(const FieldPath& at, std::uint64_t x, std::uint64_t y);
+};
+struct FirstMisfit {
+  std::string text;
+  void operator()(const FieldPath& at, std::uint64_t number);
+};
+
 // Prints on stderr what does not fit, and where.
 void report_misfit(std::string_view where, std::string_view type, const std::string& misfit);
 
@@ -70,28 +80,17 @@ std::string text_of(const T& d) {
 // The first field on the port in which they differ, with both values: "psn: 0x12 and 0x13"; "" when they are equal.
 template <Described T>
 std::string first_difference(const T& a, const T& b) {
-  std::string out;
-  for_each_number(
-      [&](const FieldPath& at, std::uint64_t x, std::uint64_t y) {
-        if (out.empty() && x != y)
-          out = text_of(at) + ": " + value_text(at.field, x) + " and " + value_text(at.field, y);
-      },
-      a, b);
-  return out;
+  detail::FirstDifference first;
+  for_each_number(first, a, b);
+  return first.text;
 }
 
 // The first field that does not fit: "first_psn: 0x1000000 has more than 24 bits"; "" when all do.
 template <Described T>
 std::string misfit(const T& d) {
-  std::string out;
-  for_each_number(
-      [&](const FieldPath& at, std::uint64_t number) {
-        if (!out.empty() || fits(at.field, number)) return;
-        out = text_of(at) + ": " + value_text(at.field, number) + " has more than " + std::to_string(at.field.bits) +
-              " bits";
-      },
-      d);
-  return out;
+  detail::FirstMisfit first;
+  for_each_number(first, d);
+  return first.text;
 }
 
 // For an assertion at `where`, a link: whether the pushed value fits. If not, the field that does not is printed on

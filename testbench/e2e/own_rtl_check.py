@@ -374,6 +374,7 @@ def cached(bench):
     if not shutil.which("ccache"):
         raise e2e.Skip("ccache: it is not installed")
     script = e2e.script(BUILD.name)
+    script.KEPT = bench.folder / "kept"
     os.environ["CCACHE_DIR"] = str(bench.folder / "cache")
     os.environ.pop("CCACHE_DISABLE", None)
     for name in ("one", "another"):
@@ -381,11 +382,38 @@ def cached(bench):
         unit.parent.mkdir(parents=True)
         unit.write_text('#include "part.cpp"\n')
         unit.with_name("part.cpp").write_text("int number() { return 1; }\n")
-        made = script.compile_all([unit], [e2e.ROOT], bench.folder / name, 0)
+        library = bench.folder / "library"
+        made = script.compile_all(script.compiler(library, 0), [unit], library, bench.folder / name)
         bench.expect(made == [bench.folder / name / "unit.o"] and made[0].is_file(), f"objects: {made}")
     counted = dict(line.split("\t") for line in bench.start("ccache", "--print-stats").stdout.splitlines())
     hits = int(counted["direct_cache_hit"]) + int(counted["preprocessed_cache_hit"])
     bench.expect_equal((hits, int(counted["cache_miss"])), (1, 1), "found, not found")
+
+
+def kept(bench):
+    """Verilator's library is compiled once for a compiler and its flags; what cannot be kept is compiled each time."""
+    need_verilator()
+    script = e2e.script(BUILD.name)
+    source = bench.folder / "library" / "library.cpp"
+    source.parent.mkdir()
+    source.write_text("int number() { return 1; }\n")
+
+    def compiled(name, optimize):
+        folder = bench.folder / name
+        folder.mkdir()
+        made, = script.compile_all(script.compiler(source.parent, optimize), [source], source.parent, folder)
+        bench.expect(made.is_file() and made.stat().st_size > 0, f"{name}: {made}")
+        return made
+
+    script.KEPT = bench.folder / "kept"
+    bench.expect_equal(compiled("one", 0), bench.folder / "one" / "library.o", "compiled")
+    found = compiled("two", 0)
+    bench.expect(found.parent.parent == script.KEPT, f"not kept: {found}")
+    bench.expect_equal(compiled("more", 1), bench.folder / "more" / "library.o", "other flags")
+    bench.expect_equal(sorted(path.name for path in script.KEPT.glob("*/*")), ["library.o"] * 2, "what is kept")
+    script.KEPT = source  # not a folder
+    for name in ("three", "four"):
+        bench.expect_equal(compiled(name, 0), bench.folder / name / "library.o", "compiled each time")
 
 
 def loops(bench):
@@ -441,7 +469,7 @@ def usage(bench):
 
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "stalls": stalls, "usage": usage,
-          "names": names, "cached": cached, "loops": loops, "unset": unset,
+          "names": names, "cached": cached, "kept": kept, "loops": loops, "unset": unset,
           "organisation": organisation, "public_cam": public_cam, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":
