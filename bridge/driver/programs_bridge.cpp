@@ -8,7 +8,6 @@
 #include <new>
 #include <string>
 
-#include "model/blocks/written_completions.h"
 #include "model/nic/host_ports.h"
 #include "model/types/bits.h"
 
@@ -62,6 +61,8 @@ ProgramsBridge::~ProgramsBridge() = default;
 
 const Driver& ProgramsBridge::driver(std::uint32_t nic) const { return nics_[nic]->driver; }
 
+WrittenCompletions& ProgramsBridge::written(std::uint32_t nic) { return nics_[nic]->written; }
+
 std::size_t ProgramsBridge::not_landed(std::uint32_t nic) const { return nics_[nic]->written.waiting(); }
 
 // (1) notify the programs of completions and events, (2) go on with requests that had to wait, (3) take events from the
@@ -101,7 +102,7 @@ bool ProgramsBridge::report_completions(Port& nic, Cycle now) {
     any = true;
     counters_.completions += notice.completions;
     for (std::uint32_t n = 0; n < notice.completions; ++n) {
-      const WrittenCompletions::Completion c = nic.written.take(notice);
+      const WrittenCompletions::Completion c = nic.written.take(notice, now);
       if (observer_ == nullptr) continue;
       if (c.received()) observer_->on_visible(now, nic.number, cq, c.status, c.times);
       if (c.matched) observer_->on_matched(now, nic.number, c.status, c.times);

@@ -29,6 +29,7 @@
 #include "bridge/driver/driver.h"
 #include "bridge/driver/program_observer.h"
 #include "bridge/driver/programs.h"
+#include "model/blocks/written_completions.h"
 #include "model/engine/engine.h"
 #include "model/nic/fabric.h"
 #include "model/nic/nic.h"
@@ -68,6 +69,7 @@ class ProgramsBridge final : public Block {
 
   std::uint32_t clients() const { return static_cast<std::uint32_t>(clients_.size()); }
   const Driver& driver(std::uint32_t nic) const;
+  WrittenCompletions& written(std::uint32_t nic);
   std::size_t not_landed(std::uint32_t nic) const;  // completions that were written and are not visible yet
 
  private:

@@ -9,7 +9,10 @@ namespace rxnic {
 
 MessageTimes CqeGenerator::times_of(const CompletionRequest& p) const {
   MessageTimes times{p.posted, Cycle{p.message_start}, {}};
-  if (p.buffer != kNoPacket) times.passed = stamps_.of(p.buffer);
+  if (p.buffer != kNoPacket) {
+    times.passed = stamps_.of(p.buffer);
+    times.packet = stamps_.number(p.buffer);
+  }
   return times;
 }
 

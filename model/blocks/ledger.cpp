@@ -31,8 +31,9 @@ void Ledger::drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32
   retire(p, now);
 }
 
-void Ledger::drop_not_rdma(PacketHandle buffer) {
+void Ledger::drop_not_rdma(PacketHandle buffer, Cycle now) {
   ++counters_.not_rdma;
+  if (observer_ != nullptr) observer_->on_not_rdma(pool_[buffer], now);
   pool_.release(buffer);
 }
 

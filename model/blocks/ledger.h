@@ -28,6 +28,8 @@ class PacketObserver {
  public:
   virtual ~PacketObserver() = default;
   virtual void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) = 0;
+  // A packet of another protocol.
+  virtual void on_not_rdma([[maybe_unused]] const Packet& buffer, [[maybe_unused]] Cycle now) {}
 };
 
 class Ledger {
@@ -41,7 +43,7 @@ class Ledger {
   void retire(const AckRequest& p, Cycle now);
   // Retires for `reason` (or as not RDMA). `line`: of the context cache, when it has been pinned.
   void drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32_t line = kNoLine);
-  void drop_not_rdma(PacketHandle buffer);
+  void drop_not_rdma(PacketHandle buffer, Cycle now);
 
   const LedgerCounters& counters() const { return counters_; }
   void hash(StateHash& h) const;

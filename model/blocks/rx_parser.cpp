@@ -145,7 +145,7 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
   const ParsedPacket& p = parsed.packet;
   if (parsed.foreign) {
     ++counters_.not_rdma;
-    ledger_.drop_not_rdma(p.buffer);
+    ledger_.drop_not_rdma(p.buffer, now);
     return;
   }
   if (parsed.reason != DropReason::kNone) {  // (R7)

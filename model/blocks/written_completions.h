@@ -11,6 +11,13 @@
 
 namespace rxnic {
 
+// Is notified of completions; nothing in the model depends on it.
+class VisibleObserver : public CompletionObserver {
+ public:
+  // The next one of those that were written can be seen in host memory; its write was started in cycle `started`.
+  virtual void on_visible(Cycle started, Cycle now) = 0;
+};
+
 class WrittenCompletions final : public CompletionObserver {
  public:
   struct Completion {
@@ -20,14 +27,17 @@ class WrittenCompletions final : public CompletionObserver {
     bool matched = false;  // says that a message has matched a tag, not yet that its data is there
     bool received() const { return opcode >= CqeOpcode::kReceive && !matched; }
   };
-  void on_written(Cqn, const Cqe& cqe, const MessageTimes& times, Cycle) override {
+  void set_observer(VisibleObserver* observer) { observer_ = observer; }
+  void on_written(Cqn cq, const Cqe& cqe, const MessageTimes& times, Cycle now) override {
+    if (observer_ != nullptr) observer_->on_written(cq, cqe, times, now);
     const bool matched = (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
     waiting_.push_back({cqe.opcode, cqe.status, times, matched});
   }
   std::size_t waiting() const { return waiting_.size(); }
   // The next one of those that the notice says are visible.
-  Completion take(const HostNotice& notice) {
+  Completion take(const HostNotice& notice, Cycle now) {
     assert(!waiting_.empty());
+    if (observer_ != nullptr) observer_->on_visible(notice.started, now);
     Completion first = waiting_.front();
     waiting_.pop_front();
     first.times.is_taken(Station::kHostMemory, notice.started);
@@ -35,6 +45,7 @@ class WrittenCompletions final : public CompletionObserver {
   }
 
  private:
+  VisibleObserver* observer_ = nullptr;
   GrowingQueue<Completion> waiting_;
 };
 

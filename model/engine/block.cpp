@@ -19,6 +19,8 @@ Cycle Block::cycle() const {
   return time_of_ != nullptr ? time_of_->cycle() : kNever;
 }
 
+void Block::notify_observer() const { activity_observer_->on_activity(*this, activity_, since_); }
+
 void Block::wake_from_outside() { engine_->wake_from_outside(); }
 
 }  // namespace rxnic

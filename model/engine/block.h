@@ -28,6 +28,17 @@ inline constexpr std::size_t kArrivalSlots = 64;  // cycles for which wake_in() 
 
 using CycleAccount = std::array<std::uint64_t, kActivities>;
 
+class Block;
+
+// Is notified of the activities of blocks. Nothing in the model depends on it.
+class ActivityObserver {
+ public:
+  virtual ~ActivityObserver() = default;
+  // From cycle `from` on, unless a later call for the block names the same cycle. A block's calls are in the order of
+  // their cycles. A change that was announced comes with the step after it, or with settle().
+  virtual void on_activity(const Block& block, Activity activity, Cycle from) = 0;
+};
+
 class Block : public sc_core::sc_module {
  public:
   ~Block() override = default;
@@ -40,6 +51,7 @@ class Block : public sc_core::sc_module {
   // Cycles by activity up to the last step or settle().
   const CycleAccount& account() const { return account_; }
   Activity activity() const;  // in the engine's current cycle
+  void set_observer(ActivityObserver* observer) { activity_observer_ = observer; }
   void settle(Cycle now);
   Cycle cycle() const;  // the engine's current one, kNever without an engine
   // Takes the time from `other`: for a block that no engine steps (behind_rtl.h).
@@ -69,6 +81,8 @@ class Block : public sc_core::sc_module {
       account_[static_cast<std::size_t>(activity_)] += now.count - since_.count;
       since_ = now;
       activity_ = activity;
+      if (activity_observer_ != nullptr) [[unlikely]]
+        notify_observer();
     }
     return next;
   }
@@ -88,11 +102,14 @@ class Block : public sc_core::sc_module {
  private:
   friend class Engine;
   void wake_from_outside();
+  void notify_observer() const;  // of activity_, from since_ on
   void change_as_announced(Cycle now) {
     if (until_ < now) {
       account_[static_cast<std::size_t>(activity_)] += until_.count - since_.count;
       since_ = until_;
       activity_ = then_;
+      if (activity_observer_ != nullptr) [[unlikely]]
+        notify_observer();
     }
     until_ = kNever;
   }
@@ -114,6 +131,7 @@ class Block : public sc_core::sc_module {
   const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;
   const Block* time_of_ = nullptr;  // take_time_of()
+  ActivityObserver* activity_observer_ = nullptr;
 };
 
 }  // namespace rxnic

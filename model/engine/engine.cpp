@@ -252,6 +252,8 @@ void Engine::activate() {
   const std::size_t words = pending_.size();
   while (next_.count < limit && run_ahead_ && !stopped_) {
     now_ = next_;
+    if (checkpoint_due_ <= now_) [[unlikely]]
+      checkpoint_due_ = checkpoint_(now_);
     next_ = words == 1 ? tick<1>() : words == 4 ? tick<4>() : tick<0>();
     if (params_.mode == EngineMode::kPerCycle) {
       for (const auto& probe : probes_) probe(now_);

@@ -51,6 +51,12 @@ class Engine final : public sc_core::sc_module {
   void add(LinkBase& link) { links_.push_back(&link); }
   // From now on `cycles` gives the quantum, in place of EngineParams. (R3)
   void set_quantum(std::function<std::uint64_t()> cycles) { quantum_ = std::move(cycles); }
+  // Called between two cycles, before the first active cycle that is `due` or later. It gets that cycle, and returns
+  // the cycle in which it is due again. For observers: what it sees is the same in all step orders.
+  void set_checkpoint(Cycle due, std::function<Cycle(Cycle)> checkpoint) {
+    checkpoint_due_ = due;
+    checkpoint_ = std::move(checkpoint);
+  }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
 
@@ -92,6 +98,8 @@ class Engine final : public sc_core::sc_module {
 
   EngineParams params_;
   std::function<std::uint64_t()> quantum_;
+  Cycle checkpoint_due_ = kNever;
+  std::function<Cycle(Cycle)> checkpoint_;
   std::vector<Block*> blocks_;
   Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;

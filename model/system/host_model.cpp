@@ -100,7 +100,7 @@ Cycle HostModel::step(Cycle now) {
     const std::uint32_t index = cq_index_.at(notice.number);
     cqs_[index].visible += notice.completions;
     for (std::uint32_t n = 0; latencies_ != nullptr && n < notice.completions; ++n) {
-      const WrittenCompletions::Completion c = written_.take(notice);
+      const WrittenCompletions::Completion c = written_.take(notice, now);
       if (c.received()) latencies_->on_visible(c.status, c.times, now);
       if (c.matched) latencies_->on_matched(c.status, c.times, now);
     }

@@ -37,6 +37,13 @@ class Simulation {
   // Gives the queue its id; the host fills it with WQEs (`hold_after`: HostModel::add_queue).
   WqId create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after = {});
 
+  // Packets, completions and frames are shown to `observer` instead, which passes packets and frames on.
+  template <class Observer>
+  void observe(Observer& observer) {
+    nic.shared.ledger.set_observer(&observer);
+    host.written().set_observer(&observer);
+    sink.set_observer(&observer);
+  }
   // Until nothing is left to do.
   void run();
   std::uint64_t state_hash();

@@ -21,6 +21,7 @@ class WireSink final : public Block {
   WireSink(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets, FrameObserver* observer);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void set_observer(FrameObserver* observer) { observer_ = observer; }
   std::uint64_t frames() const { return frames_; }
 
   In<WireFrame> wire{"wire"};

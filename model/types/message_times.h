@@ -8,9 +8,10 @@
 namespace rxnic {
 
 struct MessageTimes {
-  Cycle posted{};     // its sender's doorbell was rung; 0: not known
-  Cycle begun{};      // its first packet arrived; 0: it is of no message
-  Passages passed{};  // its last packet
+  Cycle posted{};            // its sender's doorbell was rung; 0: not known
+  Cycle begun{};             // its first packet arrived; 0: it is of no message
+  Passages passed{};         // its last packet
+  std::uint64_t packet = 0;  // number of that packet (Packet::id); 0: not known
   Cycle left(Station s) const { return passed[static_cast<std::size_t>(s)].left; }
   void leaves(Station s, Cycle c) { passed[static_cast<std::size_t>(s)].left = c; }
   void is_taken(Station s, Cycle c) { passed[static_cast<std::size_t>(s)].taken = c; }

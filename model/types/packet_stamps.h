@@ -24,6 +24,7 @@ class PacketStamps {
     if (buffer != kNoPacket && (*packets_)[buffer].taken(station) == Cycle{}) stamp_taken(buffer, station, now);
   }
   const Passages& of(PacketHandle buffer) const { return (*packets_)[buffer].stamps; }
+  std::uint64_t number(PacketHandle buffer) const { return (*packets_)[buffer].id; }
 
  private:
   PacketPool* packets_;

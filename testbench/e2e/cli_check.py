@@ -17,11 +17,14 @@ import e2e
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
 RTL = ["--lockstep", "--rtl", "--clock-always", "--random-init"]
 # What --help of a command mentions.
+EVENTS = ["--events", "--events-from", "--events-to", "--events-packets", "--events-qps", "--events-limit"]
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
                "--icrc", "--udp-port",
                "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
-               "--help", "--responses-limit", "--pair"],
+               "--help", "--responses-limit", "--pair", *EVENTS],
+    "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--nic",
+                "--most", "--json", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--schema", "--help"],

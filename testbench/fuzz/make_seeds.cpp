@@ -3,6 +3,7 @@
 // Writes the first inputs of each fuzz target into FOLDER/<target>: what the project itself makes, a good input of each
 // kind. The bytes are equal on every machine.
 #include <fmt/format.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "bridge/dpi/pins.h"
+#include "bridge/rxnic/events/event_file.h"
 #include "bridge/rxnic/record/message_fields.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/report/report.h"
@@ -115,12 +117,32 @@ void captures(const Seeds& seeds) {
   }
 }
 
+// The chunks of a file of events as events_fuzz takes them: kind, rows and bytes, and what was compressed.
+std::string chunks_of(const std::string& file) {
+  std::string chunks;
+  for (std::size_t at = kEventMagic.size(); at < file.size();) {
+    std::uint32_t bytes = 0, packed = 0;
+    std::memcpy(&bytes, file.data() + at + 5, sizeof bytes);
+    std::memcpy(&packed, file.data() + at + 9, sizeof packed);
+    chunks.append(file, at, 9);
+    std::string raw(bytes, '\0');
+    const std::size_t got = ZSTD_decompress(raw.data(), raw.size(), file.data() + at + 13, packed);
+    if (got != bytes) throw std::runtime_error("the events of a run cannot be decompressed");
+    chunks += raw;
+    at += 13 + packed;
+  }
+  return chunks;
+}
+
 void records(const Seeds& seeds) {
   const fs::path folder = seeds.folder("record") / "run";
   fs::create_directories(folder);
   record_pair(folder);
   const std::string log = content(host_log_file(folder)), wire = content(wire_file(folder));
-  const RecordedRun run = replay_recorded_run(folder, {});
+  RecordedRunOptions options;
+  options.events.path = folder / "events.rxev";
+  const RecordedRun run = replay_recorded_run(folder, options);
+  seeds.write("events", "send_rnr_refused", chunks_of(content(options.events.path)));
   if (!run.difference.empty()) throw std::runtime_error("the record cannot be repeated: " + run.difference);
   fs::remove_all(folder);
   std::string both;

@@ -13,6 +13,7 @@
 #include "bridge/rxnic/capture/capture_notes.h"
 #include "bridge/rxnic/capture/host_setup.h"
 #include "bridge/rxnic/capture/replay_stream.h"
+#include "bridge/rxnic/events/event_recorder.h"
 #include "bridge/rxnic/report/cqe_log.h"
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/parsed.h"
@@ -330,6 +331,12 @@ RunResult replay(const ReplayOptions& o) {
   const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
   if (waves) waves->add(sim.nic);
   if (rtl) rtl->add(sim.nic, sim.engine);
+  std::unique_ptr<EventRecorder> events;
+  if (o.events.wanted()) {
+    events = std::make_unique<EventRecorder>(o.events, r, sim.engine, 1);
+    events->nic(0).pass_on_to(&latencies, &answers);
+    sim.observe(events->nic(0));
+  }
 
   // (3) run
   sim.run();
@@ -346,6 +353,8 @@ RunResult replay(const ReplayOptions& o) {
   if (cqes) cqes->close();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);
+  const std::string left_out = events ? events->finish() : std::string();
+  if (!left_out.empty() && o.say) o.say(left_out);
   if (rtl) r.rtl = rtl->finish();
   sim.collect(r);
   if (rtl && !answers.ended()) rtl->refuse_packets_inside(r.packets, sim.engine.now());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bridge/rtl/rtl_request.h"
+#include "bridge/rxnic/events/event_request.h"
 #include "model/engine/engine.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"
@@ -35,7 +36,8 @@ struct ReplayOptions {
   std::string cqes_path;                                    // CSV of every completion; empty: none
   WavesRequest waves;                                       // need kPerCycle
   RtlRequest rtl{};                                         // lockstep needs kPerCycle
-  std::function<void(const std::string&)> say{};            // what the user should know besides the result
+  EventRequest events{};
+  std::function<void(const std::string&)> say{};  // what the user should know besides the result
   bool progress = false;
 };
 

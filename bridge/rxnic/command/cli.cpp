@@ -13,6 +13,7 @@
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/counters_table.h"
+#include "bridge/rxnic/command/explain_command.h"
 #include "bridge/rxnic/command/manual.h"
 #include "bridge/rxnic/command/memory_table.h"
 #include "bridge/rxnic/command/old_results.h"
@@ -41,6 +42,8 @@ constexpr const char* kAbout =
     "  rxnic replay capture.pcap                     what a receive path would have done with a capture\n"
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"
+    "  rxnic replay --events capture.pcap            the same, keeping what happened to each packet\n"
+    "  rxnic explain --packet 17 rxnic-run           what became of packet 17\n"
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
@@ -178,6 +181,9 @@ int run_program(int argc, const char* const* argv) {
   ReportCommand report_command;
   CLI::App* report_app = app.add_subcommand("report", "Print the summary of an earlier run");
   report_command.describe(*report_app);
+  ExplainCommand explain_command;
+  CLI::App* explain_app = app.add_subcommand("explain", "Say what became of a packet, a message or a QP of a run");
+  explain_command.describe(*explain_app);
   RunCommand run_command;
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
   run_command.describe(*run_app);
@@ -196,9 +202,10 @@ int run_program(int argc, const char* const* argv) {
     if (params_app->parsed()) return params_command.run();
     if (counters_app->parsed()) return counters_command.run();
     if (report_app->parsed()) return report_command.run();
+    if (explain_app->parsed()) return explain_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
-    print_message("found no command; expected run, serve, replay, params, counters or report (rxnic --help)");
+    print_message("found no command; expected run, serve, replay, explain, params, counters or report (rxnic --help)");
     return kUsage;
   } catch (const CLI::ExtrasError& e) {
     const std::string meant = meant_option(app);

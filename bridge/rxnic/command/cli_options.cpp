@@ -26,6 +26,14 @@ void CommonOptions::describe(CLI::App& app) {
       ->take_all();
 }
 
+// CLI11 takes a negative number for a large one.
+std::string size_in_bytes(std::string text) {
+  const std::string error = text.starts_with('-') ? fmt::format("found '{}'; expected a size, such as 64M, or 0", text)
+                                                  : CLI::AsSizeValue(false)(text);
+  if (!error.empty()) throw CLI::ValidationError(error);
+  return text;
+}
+
 // CLI11 takes a negative number for a large one, and one that is too large for the largest.
 std::string refuse_seed(const std::string& text) {
   std::uint64_t value = 0;

@@ -18,6 +18,9 @@ struct CommonOptions {
   void describe(CLI::App& app);
 };
 
+// For an option's transform(): "64M" as a number of bytes.
+std::string size_in_bytes(std::string text);
+
 // Whether a text is a seed, for an option; what is wrong with it otherwise.
 std::string refuse_seed(const std::string& text);
 // --seed.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bridge/rxnic/capture/replay.h"
+#include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/waves_options.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/report/cqe_log.h"
@@ -84,6 +85,7 @@ void remove_of(const CLI::App& command) {
   if (of_record && fs::equivalent(trace, folder, ignored)) return;
   if (!of_record || out->count() != 0) {
     remove_result(folder / "report.json", kReport, trace);
+    remove_result(folder / EventsOption::kFile, kEventMagic, trace);
     const std::string responses = folder / "responses.pcap";
     remove_result(responses, "", trace);
     for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {

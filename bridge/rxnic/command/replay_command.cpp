@@ -32,14 +32,6 @@ void refuse_trace_as_output(const std::string& trace, const std::string& written
   }
 }
 
-// "64M" as a number of bytes. CLI11 takes a negative number for a large one.
-std::string size_in_bytes(std::string text) {
-  const std::string error = text.starts_with('-') ? fmt::format("found '{}'; expected a size, such as 64M, or 0", text)
-                                                  : CLI::AsSizeValue(false)(text);
-  if (!error.empty()) throw CLI::ValidationError(error);
-  return text;
-}
-
 Pace parse_pace(const std::string& text) {
   if (text == "captured") return {Pace::Kind::kCaptured, 0};
   if (text == "line-rate") return {Pace::Kind::kLineRate, 0};
@@ -147,6 +139,7 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
   waves_.describe(app);
+  events_.describe(app);
   rtl_.describe(app);
   app.add_flag("--quiet", quiet_, "Print no summary and no progress");
 }
@@ -170,6 +163,7 @@ int ReplayCommand::run() {
   options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
   options_.waves = waves_.request(out_);
   options_.rtl = rtl_.request(out_);
+  options_.events = events_.request(out_);
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;
@@ -201,7 +195,7 @@ bool ReplayCommand::prepare_out() const {
     make_folder("--out", out_);
     refuse_trace_as_output(options_.trace, out_);
   }
-  if (options_.waves.wanted()) make_folder("--out", out_);  // or into the folder of the record
+  if (options_.waves.wanted() || options_.events.wanted()) make_folder("--out", out_);  // or the folder of the record
   return writes;
 }
 
@@ -220,7 +214,7 @@ int ReplayCommand::replay_capture() {
   for (const std::string& file :
        {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
         other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
-        options_.cqes_path, options_.waves.path}) {
+        options_.cqes_path, options_.waves.path, options_.events.path}) {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);
@@ -232,6 +226,7 @@ int ReplayCommand::replay_capture() {
   text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
   if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
+  if (options_.events.wanted()) text += fmt::format("         {}\n", options_.events.path);
   print_output(text);
   return end_of(result);
 }
@@ -245,6 +240,7 @@ int ReplayCommand::replay_what_if() {
   o.order = options_.order;
   o.waves = options_.waves;
   o.rtl = options_.rtl;
+  o.events = options_.events;
   o.say = options_.say;
   const bool writes = prepare_out();
   const WhatIfRun run = run_what_if(options_.trace, o);
@@ -261,14 +257,15 @@ int ReplayCommand::replay_what_if() {
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
+  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n", options_.events.path);
   print_output(text);
   return end_of(run.result);
 }
 
 int ReplayCommand::replay_folder() {
   const bool writes = prepare_out();
-  const RecordedRun run =
-      replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.say});
+  const RecordedRun run = replay_recorded_run(
+      options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.events, options_.say});
   if (writes) write_report(run.result);
   if (!run.difference.empty()) {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
@@ -284,6 +281,7 @@ int ReplayCommand::replay_folder() {
       run.report_compared ? ", the report" : "");
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
+  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n", options_.events.path);
   print_output(text);
   return end_of(run.result);
 }

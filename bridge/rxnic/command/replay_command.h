@@ -4,6 +4,7 @@
 
 #include "bridge/rxnic/capture/replay.h"
 #include "bridge/rxnic/command/cli_options.h"
+#include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/rtl_options.h"
 #include "bridge/rxnic/command/waves_options.h"
 
@@ -30,6 +31,7 @@ class ReplayCommand {
   ReplayOptions options_;
   std::string out_ = "rxnic-run";
   WavesOption waves_;
+  EventsOption events_;
   RtlOptions rtl_;
   std::string loop_ = "closed";
   std::string pace_ = "captured";

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
+
+#include "bridge/rxnic/command/parse_text.h"
 
 namespace rxnic {
 
@@ -15,30 +15,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultMargin = 1000;
 constexpr std::uint64_t kMostMargin = 1'000'000;  // cycles that are kept in memory before the packet comes
-constexpr double kMostPs = 1e18;
-
-struct Unit {
-  std::string_view name;
-  double ps;
-};
-constexpr Unit kUnits[] = {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}};
-
-std::uint64_t parse_time(const char* option, const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const Unit& unit : kUnits) {
-    if (error == std::errc{} && rest == unit.name && number >= 0 && number * unit.ps <= kMostPs)
-      return static_cast<std::uint64_t>(std::llround(number * unit.ps));
-  }
-  throw std::invalid_argument(
-      fmt::format("{}: found '{}'; expected a time of the model in ns, us or ms, such as 1.5us", option, text));
-}
-
-bool parse_number(std::string_view text, std::uint64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 }  // namespace
 
@@ -57,23 +33,23 @@ void WavesOption::describe(CLI::App& app) {
       ->type_name("PACKET[,CYCLES]");
 }
 
-bool WavesOption::wanted() const { return waves_ || !from_.empty() || !to_.empty() || !around_.empty(); }
+bool WavesOption::wanted() const { return waves_ || from_ || to_ || around_; }
 
 WavesRequest WavesOption::request(const std::string& folder) const {
   WavesRequest r;
   if (!wanted()) return r;
   r.path = (std::filesystem::path(folder) / kFile).string();
-  if (!from_.empty()) r.from_ps = parse_time("--waves-from", from_);
-  if (!to_.empty()) r.to_ps = parse_time("--waves-to", to_);
+  if (from_) r.from_ps = parse_time("--waves-from", *from_);
+  if (to_) r.to_ps = parse_time("--waves-to", *to_);
   if (r.to_ps <= r.from_ps) {
-    throw std::invalid_argument(fmt::format("--waves-to: found {}; expected a time after {}", to_,
-                                            from_.empty() ? "the beginning" : "--waves-from " + from_));
+    throw std::invalid_argument(fmt::format("--waves-to: found {}; expected a time after {}", to_.value_or("nothing"),
+                                            from_ ? "--waves-from " + *from_ : "the beginning"));
   }
-  if (around_.empty()) return r;
-  if (!from_.empty() || !to_.empty()) {
+  if (!around_) return r;
+  if (from_ || to_) {
     throw std::invalid_argument("--waves-around: found with --waves-from or --waves-to; expected one window");
   }
-  const std::string_view text = around_;
+  const std::string_view text = *around_;
   const std::size_t comma = text.find(',');
   r.margin_cycles = kDefaultMargin;
   const bool good = parse_number(text.substr(0, comma), r.packet) && r.packet > 0 &&
@@ -81,7 +57,7 @@ WavesRequest WavesOption::request(const std::string& folder) const {
   if (!good || r.margin_cycles > kMostMargin) {
     throw std::invalid_argument(
         fmt::format("--waves-around: found '{}'; expected PACKET, counted from 1, or PACKET,CYCLES with 0 to {} cycles",
-                    around_, kMostMargin));
+                    *around_, kMostMargin));
   }
   return r;
 }

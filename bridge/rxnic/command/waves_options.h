@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "model/system/waves_request.h"
@@ -20,7 +21,7 @@ class WavesOption {
 
  private:
   bool waves_ = false;
-  std::string from_, to_, around_;
+  std::optional<std::string> from_, to_, around_;
 };
 
 }  // namespace rxnic

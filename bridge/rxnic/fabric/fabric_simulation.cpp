@@ -21,6 +21,20 @@ struct FabricSimulation::Station {
 
 namespace {
 
+// Frames of the fabric for the events, and for the observer that there is besides.
+class EventFrames final : public FabricObserver {
+ public:
+  EventFrames(EventRecorder& events, FabricObserver* next) : events_(events), next_(next) {}
+  void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override {
+    if (next_ != nullptr) next_->on_frame(from, to, frame, time_ps);
+    events_.on_frame(from, frame, LinkLayer::kEthernet, 0, time_ps);
+  }
+
+ private:
+  EventRecorder& events_;
+  FabricObserver* next_;
+};
+
 constexpr const char* kNoProgram =
     "no program opened a NIC: none uses verbs, or none could load the model's libibverbs.so.1 (a program that is "
     "statically linked, is set-user-ID, or has an RPATH to another one)";
@@ -59,6 +73,7 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
         return made;
       }()),
       sent_(o.nics, o.frames),
+      frames_(o.frames),
       fabric_("fabric", o.params, engine, o.nics),
       bridge_(
           "host_bridge", o.params, engine, fabric_,
@@ -81,6 +96,20 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
 
 FabricSimulation::~FabricSimulation() = default;
 
+std::unique_ptr<EventRecorder> FabricSimulation::record_events(const EventRequest& request, const RunResult& about) {
+  if (!request.wanted()) return nullptr;
+  auto events = std::make_unique<EventRecorder>(request, about, engine, static_cast<std::uint32_t>(stations_.size()));
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    EventRecorder::OfNic& of = events->nic(n);
+    of.pass_on_to(&statistics_.latencies(n), nullptr);
+    stations_[n]->nic.shared.ledger.set_observer(&of);
+    bridge_.written(n).set_observer(&of);
+  }
+  event_frames_ = std::make_unique<EventFrames>(*events, frames_);
+  fabric_.set_observer(event_frames_.get());
+  return events;
+}
+
 std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& request) {
   std::unique_ptr<NicWaves> waves = NicWaves::make(request, engine);
   for (const auto& station : stations_) {
@@ -91,7 +120,8 @@ std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& reque
 
 void FabricSimulation::show_counters(const std::filesystem::path& files) {
   memory_.watch(files / CountedMemory::kMark);
-  fabric_.set_observer(&sent_);
+  frames_ = &sent_;
+  fabric_.set_observer(frames_);
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     const auto port = files / "sys" / "class" / "infiniband" / ("rxnic" + std::to_string(n)) / "ports" / "1";
     memory_.show(port, stations_[n]->nic, sent_.of(n));

@@ -11,6 +11,7 @@
 #include "bridge/driver/nic_memory.h"
 #include "bridge/driver/programs_bridge.h"
 #include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/events/event_recorder.h"
 #include "bridge/rxnic/fabric/counter_files.h"
 #include "bridge/rxnic/fabric/live_statistics.h"
 #include "bridge/rxnic/output/status_line.h"
@@ -40,6 +41,8 @@ class FabricSimulation {
 
   // Waves of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
   std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
+  // The events of all NICs, before run(); nullptr when none are wanted. `about`: what was run, for their description.
+  std::unique_ptr<EventRecorder> record_events(const EventRequest& request, const RunResult& about);
   // Before run(): the NICs' counters as files in `files`, the folder of the device files. Throws std::runtime_error;
   // the NIC whose files cannot be made has none then, and those behind it.
   void show_counters(const std::filesystem::path& files);
@@ -66,7 +69,9 @@ class FabricSimulation {
   CountedMemory memory_;
   std::vector<std::unique_ptr<Station>> stations_;
   SentBytes sent_;
+  FabricObserver* frames_;  // besides the events' (EventFrames)
   Fabric fabric_;
+  std::unique_ptr<FabricObserver> event_frames_;
   ProgramsBridge bridge_;
 };
 

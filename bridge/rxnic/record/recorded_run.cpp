@@ -195,11 +195,14 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
                               planning ? static_cast<Programs&>(*planning) : programs,
                               planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
+  const std::unique_ptr<EventRecorder> events = simulation.record_events(o.events, r);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   state.rethrow();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);
+  const std::string left_out = events ? events->finish() : std::string();
+  if (!left_out.empty() && o.say) o.say(left_out);
   if (rtl) r.rtl = rtl->finish();
 
   simulation.collect(r);

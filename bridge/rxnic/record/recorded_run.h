@@ -13,6 +13,7 @@
 
 #include "bridge/driver/nic_addresses.h"
 #include "bridge/rtl/rtl_request.h"
+#include "bridge/rxnic/events/event_request.h"
 #include "bridge/rxnic/record/what_if_planner.h"
 #include "model/engine/engine.h"
 #include "model/system/run_result.h"
@@ -37,8 +38,9 @@ struct RecordedRun {
 struct RecordedRunOptions {
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
-  WavesRequest waves{};                           // need kPerCycle
-  RtlRequest rtl{};                               // lockstep needs kPerCycle
+  WavesRequest waves{};  // need kPerCycle
+  RtlRequest rtl{};      // lockstep needs kPerCycle
+  EventRequest events{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
   WhatIfPlanner* planner = nullptr;               // gets all inputs, outputs and accesses to memory
 };

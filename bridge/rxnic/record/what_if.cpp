@@ -152,10 +152,13 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get()}, programs,
                               memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
+  const std::unique_ptr<EventRecorder> events = simulation.record_events(o.events, r);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);
+  const std::string left_out = events ? events->finish() : std::string();
+  if (!left_out.empty() && o.say) o.say(left_out);
   if (rtl) r.rtl = rtl->finish();
   simulation.collect(r);
   if (rtl) rtl->leave_unknown_out(r);

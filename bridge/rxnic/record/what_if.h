@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bridge/rtl/rtl_request.h"
+#include "bridge/rxnic/events/event_request.h"
 #include "bridge/rxnic/record/what_if_programs.h"
 #include "model/engine/engine.h"
 #include "model/system/run_result.h"
@@ -26,8 +27,9 @@ struct WhatIfOptions {
   Loop loop = Loop::kClosed;
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
-  WavesRequest waves{};                           // of the what-if; need kPerCycle
-  RtlRequest rtl{};                               // the same; lockstep needs kPerCycle
+  WavesRequest waves{};  // of the what-if; need kPerCycle
+  RtlRequest rtl{};      // the same; lockstep needs kPerCycle
+  EventRequest events{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
 };
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/command/explain_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bridge/rxnic/command/parse_text.h"
+#include "bridge/rxnic/explain/explain.h"
+#include "bridge/rxnic/output/exit_status.h"
+#include "bridge/rxnic/output/standard_streams.h"
+#include "model/system/units.h"
+
+namespace rxnic {
+
+namespace {
+
+std::uint64_t parse_one(const char* option, const std::string& text) {
+  std::uint64_t number = 0;
+  if (!parse_number(text, number) || number > 0xffffff) {
+    throw std::invalid_argument(
+        fmt::format("{}: found '{}'; expected a number of 24 bits, such as 0x11", option, text));
+  }
+  return number;
+}
+
+// The packets that ended the messages whose CQE names this slot.
+std::vector<std::uint64_t> packets_of_wqe(RunEvents& events, std::uint64_t wqe) {
+  std::vector<std::uint64_t> numbers;
+  events.for_each<CompletionRow>(EventTable::kCompletions, [&](const CompletionRow& row) {
+    if (row.wqe == wqe && row.packet != 0) numbers.push_back(row.packet);
+  });
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+}  // namespace
+
+void ExplainCommand::describe(CLI::App& app) {
+  app_ = &app;
+  app.add_option("run_dir", folder_, "Folder of a run that kept its events (rxnic replay), or its events.rxev")
+      ->required()
+      ->type_name("RUN_DIR");
+  app.add_option("--packet", packets_,
+                 "The packets of these numbers, 17 or 3,100-200: the number is that in the trace, of programs in\n"
+                 "wire.pcap")
+      ->type_name("PACKETS");
+  app.add_option("--message", message_, "The packet that ended the N-th message of the run, in the order of their ends")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--qp", qp_, "All of a QP, and what went wrong in it; with another option: only packets of this QP")
+      ->type_name("QPN");
+  app.add_option("--psn", psn_, "Packets with this PSN")->type_name("PSN");
+  app.add_option("--wr-id", wr_id_,
+                 "Messages whose WQE was in this slot of its queue: what a CQE of the device names, from which the\n"
+                 "library finds the wr_id (model/types/completion.h). The host of a capture posts slot N as wr_id N")
+      ->type_name("SLOT");
+  app.add_option("--slowest", slowest_, "The K messages that took longest")->check(CLI::Range(1, 1000))->type_name("K");
+  app.add_flag("--drops", drops_, "Packets that were not carried out, each with its reason");
+  app.add_option("--nic", nic_, "Of this NIC only")->type_name("NIC");
+  app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_flag("--json", json_, "As JSON: a list");
+}
+
+int ExplainCommand::run() const {
+  const auto given = [this](const char* option) { return app_->get_option(option)->count() != 0; };
+  PacketQuery query;
+  query.most = most_;
+  query.drops = drops_;
+  if (given("--packet")) query.packets = parse_ranges("--packet", packets_);
+  if (given("--message")) query.message = message_;
+  if (given("--qp")) query.qp = parse_one("--qp", qp_);
+  if (given("--psn")) query.psn = parse_one("--psn", psn_);
+  if (given("--nic")) query.nic = nic_;
+  const bool of_packets = given("--packet") || given("--message") || given("--psn") || given("--wr-id") || drops_;
+  if (!of_packets && !given("--qp") && !given("--slowest")) {
+    throw std::invalid_argument(
+        "explain: found nothing to explain; expected --packet, --message, --qp, --psn, --wr-id, --slowest or --drops");
+  }
+  if (given("--slowest") && of_packets) {
+    throw std::invalid_argument("--slowest: found with an option that chooses packets; expected it alone or with --qp");
+  }
+  RunEvents events(folder_);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string text;
+  if (!of_packets && !given("--slowest")) {
+    for (const QpLife& life : qps_of(events, *query.qp, query.nic)) {
+      text += (text.empty() ? "" : "\n") + explain_text(events, life);
+      list.push_back(explain_json(events, life));
+    }
+    if (list.empty())
+      throw std::invalid_argument(fmt::format("--qp: found no packet of QP {:#x} in {}", *query.qp, events.path()));
+  } else {
+    std::vector<SlowMessage> slow;
+    if (given("--slowest")) {
+      slow = slowest(events, query, slowest_);
+      for (const SlowMessage& m : slow) query.numbers.push_back(m.packet);
+      std::ranges::sort(query.numbers);
+      query.most = slow.size();
+    }
+    if (given("--wr-id")) query.numbers = packets_of_wqe(events, wr_id_);
+    std::uint64_t found = 0;
+    std::vector<PacketLife> lives;
+    const bool none = (given("--slowest") || given("--wr-id")) && query.numbers.empty();
+    if (!none) lives = lives_of(events, query, found);
+    if (lives.empty()) throw std::invalid_argument(fmt::format("{}: found no such packet", events.path()));
+    if (!slow.empty()) {
+      for (std::size_t rank = 0; rank < slow.size(); ++rank) {
+        const SlowMessage& m = slow[rank];
+        const auto of = std::ranges::find_if(
+            lives, [&](const PacketLife& l) { return l.row.number == m.packet && l.row.nic == m.nic; });
+        if (of == lives.end()) continue;
+        text += fmt::format("{}{}. {} ({} cycles) from its first packet until {} could be seen in host memory\n",
+                            rank == 0 ? "" : "\n", rank + 1, time_text(m.cycles * events.period_ps()),
+                            count_text(m.cycles), m.write ? "its last byte" : "its CQE");
+        text += explain_text(events, *of);
+        nlohmann::ordered_json one = explain_json(events, *of);
+        one["message_cycles"] = m.cycles;
+        list.push_back(one);
+      }
+    } else {
+      for (const PacketLife& life : lives) {
+        text += (text.empty() ? "" : "\n") + explain_text(events, life);
+        list.push_back(explain_json(events, life));
+      }
+      if (found > lives.size()) {
+        text += fmt::format("\nand {} packets more: --most {}\n", count_text(found - lives.size()), found);
+      }
+    }
+  }
+  print_output(json_ ? list.dump(1) + '\n' : text);
+  return kDone;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// rxnic explain: what became of a packet, a message, a QP.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace rxnic {
+
+class ExplainCommand {
+ public:
+  void describe(CLI::App& app);
+  int run() const;
+
+ private:
+  CLI::App* app_ = nullptr;
+  std::string folder_, packets_, qp_, psn_;
+  std::uint64_t message_ = 0, wr_id_ = 0, nic_ = 0;
+  std::uint64_t slowest_ = 0, most_ = 20;
+  bool drops_ = false, json_ = false;
+};
+
+}  // namespace rxnic
