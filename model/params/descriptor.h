@@ -13,6 +13,7 @@ namespace rxnic {
 enum class ParamType : std::uint8_t { kU32, kU64, kBool, kEnum };
 enum class ParamKind : std::uint8_t { kWidth, kDepth, kLatency, kPolicy };
 enum class ParamEvidence : std::uint8_t { kDocumented, kMeasured, kAssumed };
+inline constexpr std::string_view kEvidenceNames[] = {"documented", "measured", "assumed"};
 
 // What a run has, of which a parameter may say that it acts only with it (acts_in).
 enum class RunFeature : std::uint8_t {

@@ -20,7 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kTypeNames[] = {"u32", "u64", "bool", "enum"};
 constexpr std::string_view kKindNames[] = {"width", "depth", "latency", "policy"};
-constexpr std::string_view kEvidenceNames[] = {"documented", "measured", "assumed"};
 
 template <typename Enum>
 std::string_view name_of(std::span<const std::string_view> names, Enum value) {

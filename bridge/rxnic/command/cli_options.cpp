@@ -69,7 +69,7 @@ StepOrder StepOrderOption::order() const {
 }
 
 SummaryStyle terminal_style(int descriptor) {
-  return {isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr, 100};
+  return {isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr, 80};
 }
 
 }  // namespace rxnic

@@ -274,8 +274,9 @@ int ReplayCommand::replay_folder() {
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += fmt::format(
-      "\nequal to the recorded run{}: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
-      "({} CQEs among them), {} frames on the wire{}\n",
+      "\nequal to the recorded run{}: {} cycles, {} events of programs,\n"
+      "{} reads and {} writes of their memory ({} CQEs among them),\n"
+      "{} frames on the wire{}\n",
       run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
       count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
       run.report_compared ? ", the report" : "");

@@ -53,6 +53,10 @@ class Writer {
   void derived(const char* key, const T& value, const char* = "") {
     json[key] = value;
   }
+  template <Shaped T>
+  void derived(const char* key, T& value, const char*) {
+    json[key] = object_of(value);
+  }
   void derived(const char* key, const std::optional<double>& value, const char*) {
     json[key] = value ? Json(*value) : Json(nullptr);
   }

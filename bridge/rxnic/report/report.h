@@ -21,7 +21,7 @@ std::string report_schema();
 
 struct SummaryStyle {
   bool color = false;
-  unsigned width = 100;  // columns
+  unsigned width = 80;  // columns
 };
 std::string report_summary(const RunResult& r, const SummaryStyle& style = {});
 

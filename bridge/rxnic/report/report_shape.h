@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/report/verdict.h"
 
 namespace rxnic {
 
@@ -272,8 +273,32 @@ void shape(V& v, NicResult& r, double seconds, RunResult* whole) {
 }
 
 template <class V>
+void shape(V& v, VerdictParameter& p) {
+  v("name", p.name);
+  v("value", p.value, "in the run, with its unit");
+  v("evidence", p.evidence, "what its default rests on: documented, measured or assumed");
+}
+
+template <class V>
+void shape(V& v, Verdict& d) {
+  v("bound_by", d.bound_by,
+    "nothing (no packet came), idle, sender (what came, at its times), line, out_line, host (no receive WQE posted), "
+    "or "
+    "the block that held up the path");
+  v("resource", d.resource, "of a block: busy, or what it waited for; empty: none");
+  v("share", d.share, "of the block's cycles in which it was so; idle: without work; host: of the packets");
+  v("parameters", d.parameters, "that move it, the one to try first first");
+  v("backlog", d.backlog, "more than half of the mean latency are waits in front of blocks");
+  v("words", d.words, "the reason first");
+  v("distrust", d.distrust, "what to know before quoting a figure");
+  v("next", d.next, "what to try");
+}
+
+template <class V>
 void shape(V& v, RunResult& r) {
   v.schema("schema", kReportSchema);
+  Verdict verdict = verdict_of(r);
+  v.derived("verdict", verdict, "what bound the run, and how one knows: bridge/rxnic/report/verdict.h");
   v.of_programs([&] {
     v("command", r.command, "the program that was started; empty: programs attached by themselves");
     v("programs", r.programs, "who opened which NIC");

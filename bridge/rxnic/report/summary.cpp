@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/report/verdict.h"
 #include "model/system/units.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr unsigned kBarColumns = 36;
+constexpr unsigned kBarColumns = 20, kLabelColumns = 12;
 constexpr double kMostlyIdle = 0.9;  // share of starved cycles of the busiest block
 
 // One part of a cycle stack: how it is drawn and called.
@@ -29,13 +30,31 @@ constexpr Part kStarved{"·", "\033[90m", "starved"};
 
 std::string count(std::uint64_t n) { return count_text(n); }
 
+std::string with_prefix_if_long(std::uint64_t n) {
+  return n < 1'000'000 ? count_text(n) : with_prefix(static_cast<double>(n));
+}
+
 std::string scaled(double value, const char* unit) { return with_prefix(value) + unit; }
 
 class SummaryWriter {
  public:
   explicit SummaryWriter(const SummaryStyle& style) : style_(style) {}
+  // The text is broken between its words, and between its items, which stand three spaces apart.
   void line(std::string_view label, const std::string& text) {
-    out_ += fmt::format("  {}{:<12}{}{}\n", bold(), label, plain(), text);
+    const std::size_t room = style_.width - kLabelColumns - 2;
+    std::string_view rest = text;
+    for (bool first = true; first || !rest.empty(); first = false) {
+      std::string_view part = rest;
+      if (rest.size() > room && columns_of(rest) > room) {
+        std::size_t at = rest.rfind("   ", room);
+        if (at == rest.npos || at == 0) at = rest.rfind(' ', room);
+        if (at == rest.npos || at == 0) at = rest.find(' ', room);  // a word that is longer
+        part = rest.substr(0, at);
+      }
+      rest.remove_prefix(part.size());
+      while (rest.starts_with(' ')) rest.remove_prefix(1);
+      out_ += fmt::format("  {}{:<{}}{}{}\n", bold(), first ? label : "", kLabelColumns, plain(), part);
+    }
   }
   void heading(const std::string& text) { out_ += fmt::format("\n{}{}{}\n", bold(), text, plain()); }
   void raw(const std::string& text) { out_ += text; }
@@ -50,6 +69,11 @@ class SummaryWriter {
   std::string text() const { return out_; }
 
  private:
+  // How many columns a UTF-8 text takes.
+  static std::size_t columns_of(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  }
+
   SummaryStyle style_;
   std::string out_;
 };
@@ -112,17 +136,18 @@ Stack stack_of(const BlockResult& b) {
   return s;
 }
 
-void cycle_stack(SummaryWriter& w, const BlockResult& b, const Stack& s, bool leave_out_starved) {
+void cycle_stack(SummaryWriter& w, const BlockResult& b, const Stack& s, bool idle) {
   auto drawn = s.parts;
-  if (leave_out_starved) drawn[3] = 0;
+  if (idle) drawn[3] = 0;
   const auto columns = columns_of(drawn);
   std::string bar = w.paint(kBusy, columns[0]) + w.paint(kWaiting, columns[1]) + w.paint(kBlocked, columns[2]) +
                     w.paint(kStarved, columns[3]);
   for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
   const std::string_view waits_for = name_of(static_cast<Activity>(s.longest_wait)).substr(5);
-  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}{}\n", b.stem, bar, 100 * s.share(0),
-                    100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
-                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? "  busy at most (RTL)" : ""));
+  const int digits = idle ? 2 : 1;
+  w.raw(fmt::format("  {:<18} {} {:>5.{}f} {:>5.{}f} {:>5.{}f} {:>5.1f}{}{}{}\n", b.stem, bar, 100 * s.share(0), digits,
+                    100 * s.share(1), digits, 100 * s.share(2), digits, 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
+                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? " (RTL: busy at most)" : ""));
 }
 
 void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<BlockResult>& blocks) {
@@ -133,35 +158,34 @@ void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<
     least_starved = std::min(least_starved, stacks.back().share(3));
   }
   const bool idle = least_starved > kMostlyIdle;
-  w.heading(where + (idle ? " (the path was idle most of the time: bars without starved cycles)" : ""));
-  w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %, waiting for\n", "", "", kBarColumns, kBusy.name,
-                    kWaiting.name, kBlocked.name, kStarved.name));
-  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i], stacks[i], idle);
+  w.heading(where + (idle ? " (idle most of the time: bars without idle cycles)" : ""));
+  w.raw(fmt::format("  {:<18} {:<{}} {:>5} {:>5} {:>5} {:>5}  %, waits for\n", "", "", kBarColumns, kBusy.name, "wait",
+                    "block", "idle"));
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    if (stacks[i].share(3) < 1) cycle_stack(w, blocks[i], stacks[i], idle);
+  }
 }
 
-std::string latency_line(const LatencyResult& l, const std::string& of) {
-  return fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} {}", count(l.p50), count(l.p90),
-                     count(l.p99), count(l.p999), count(l.max), count(l.count), of);
+void latency_row(SummaryWriter& w, const char* what, const LatencyResult& l) {
+  if (l.count == 0) return;
+  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", what, count(l.p50), count(l.p90), count(l.p99),
+                    count(l.p999), count(l.max), with_prefix_if_long(l.count)));
 }
 
 void latencies(SummaryWriter& w, const NicResult& r) {
-  if (r.latency_ns.count + r.write_ns.count + r.read_ns.count == 0) {
+  if (r.latency_ns.count + r.write_ns.count + r.read_ns.count + r.match_ns.count + r.no_end_ns.count == 0) {
     w.line("latency", "no receive completed, and no WRITE or READ was carried out");
+    return;
   }
-  if (r.latency_ns.count != 0) {
-    w.line("receive", latency_line(r.latency_ns, "receives, first packet to visible CQE"));
-    w.line("", latency_line(r.handed_over_ns, "of them, to the CQE's hand-over to DMA"));
-  }
-  if (r.match_ns.count != 0) {
-    w.line("match", latency_line(r.match_ns, "matches of a tag that are completed before their data"));
-  }
-  if (r.no_end_ns.count != 0) {
-    w.line("no end", latency_line(r.no_end_ns,
-                                  "receives that no packet of theirs ended: it never came, or a READ "
-                                  "fetched the data; not in the figures above and below"));
-  }
-  if (r.write_ns.count != 0) w.line("WRITE", latency_line(r.write_ns, "WRITEs, first packet to visible data"));
-  if (r.read_ns.count != 0) w.line("READ", latency_line(r.read_ns, "READs and atomics, request to last response"));
+  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", "latency in ns", "p50", "p90", "p99", "p99.9", "max",
+                    "of"));
+  latency_row(w, "receive, to visible CQE", r.latency_ns);
+  latency_row(w, "receive, to its DMA", r.handed_over_ns);
+  latency_row(w, "match before its data", r.match_ns);
+  latency_row(w, "receive without an end", r.no_end_ns);
+  latency_row(w, "WRITE, to visible data", r.write_ns);
+  latency_row(w, "READ, atomic", r.read_ns);
+  latency_row(w, "one way, from doorbell", r.one_way_ns);
 }
 
 // Where the time of a message went, block by block: its last packet. The longest mean stay fills the bar: first the
@@ -174,17 +198,19 @@ void stages(SummaryWriter& w, const NicResult& r) {
     const double share = longest == 0 ? 0 : std::clamp(ns / longest, 0.0, 1.0);
     return static_cast<std::size_t>(std::lround(share * kBarColumns));
   };
-  w.heading("where a message's time went (receives and WRITEs)");
-  w.raw(fmt::format("  {:<19}{:<{}} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  ns\n", "",
-                    fmt::format("{} in front of it, waiting  {} in it", kWaiting.glyph, kBusy.glyph), kBarColumns,
-                    "mean", "p50", "p99", "max", "wait mean", "wait p99"));
+  w.heading(fmt::format("where a message's time went, in ns ({} in front of the block, waiting, {} in it)",
+                        kWaiting.glyph, kBusy.glyph));
+  w.raw(fmt::format("  {:<18} {:<{}}{:>7}{:>8}{:>8}{:>8}{:>8}\n", "", "", kBarColumns, "mean", "p50", "p99", "max",
+                    "wait"));
   for (const StageResult& s : r.stages) {
+    if (s.max == 0) continue;
     const std::string name = s.name == "wire" ? "arrival" : s.name == "host_memory" ? "until visible" : s.name;
     const std::size_t all = columns_in(s.stay.mean), waits = std::min(all, columns_in(s.wait.mean));
     const std::string bar =
         w.paint(kWaiting, waits) + w.paint(kBusy, all - waits) + std::string(kBarColumns - all, ' ');
-    w.raw(fmt::format("  {:<19}{} {:>8.1f} {:>9} {:>9} {:>9} {:>9.1f} {:>9}\n", name, bar, s.stay.mean,
-                      count(s.stay.p50), count(s.stay.p99), count(s.max), s.wait.mean, count(s.wait.p99)));
+    w.raw(fmt::format("  {:<18} {}{:>7.{}f}{:>8}{:>8}{:>8}{:>8.{}f}\n", name, bar, s.stay.mean,
+                      s.stay.mean < 1000 ? 1 : 0, count(s.stay.p50), count(s.stay.p99), count(s.max), s.wait.mean,
+                      s.wait.mean < 1000 ? 1 : 0));
   }
 }
 
@@ -201,8 +227,8 @@ void packets(SummaryWriter& w, const NicResult& r) {
                                  count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
   std::vector<NamedCount> transport = r.transport;
   std::erase_if(transport, [](const NamedCount& c) { return c.first == "messages"; });  // in the line above
-  w.line("transport", list(transport));
-  w.line("events", list(r.events));
+  if (const std::string text = list(transport); text != "none") w.line("transport", text);
+  if (const std::string text = list(r.events); text != "none") w.line("events", text);
 }
 
 void answers(SummaryWriter& w, const RunResult& r) {
@@ -303,8 +329,25 @@ void qps(SummaryWriter& w, const RunResult& r) {
   if (left != 0) w.line("", fmt::format("and {} more (report.json)", count(left)));
 }
 
+void verdict(SummaryWriter& w, const Verdict& v) {
+  for (std::size_t n = 0; n < v.words.size(); ++n) w.line(n == 0 ? "verdict" : "", v.words[n]);
+  for (std::size_t n = 0; n < v.distrust.size(); ++n) w.line(n == 0 ? "distrust" : "", v.distrust[n]);
+}
+
+void next(SummaryWriter& w, const Verdict& v, const std::string& trace) {
+  if (v.next.empty()) return;
+  w.heading("what to try next");
+  for (std::string text : v.next) {
+    const std::size_t at = text.find(kTraceWord);
+    if (at != text.npos && !trace.empty()) text.replace(at, kTraceWord.size(), trace);
+    w.raw("  " + text + '\n');
+  }
+}
+
 void capture_summary(SummaryWriter& w, const RunResult& r) {
+  const Verdict of = verdict_of(r);
   w.heading(fmt::format("rxnic replay {}", r.trace));
+  verdict(w, of);
   w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
   possible_receivers(w, r.receivers);
   w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
@@ -324,6 +367,7 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
   speed(w, r);
   stages(w, r);
   cycle_stacks(w, "where the cycles went", r.blocks);
+  next(w, of, r.trace);
 }
 
 std::string figure_text(double value) {
@@ -332,18 +376,20 @@ std::string figure_text(double value) {
 
 void what_if(SummaryWriter& w, const WhatIfResult& result) {
   w.heading("against the record");
-  w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", "", "record", "what-if", "ratio"));
+  w.raw(fmt::format("  {:<36}{:>16} {:>16} {:>8}\n", "", "record", "what-if", "ratio"));
   for (const ComparedFigure& f : result.figures) {
     const std::string ratio =
         f.recorded == 0 ? (f.what_if == 0 ? "" : "-") : fmt::format("{:.3f}", f.what_if / f.recorded);
-    w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", f.name, figure_text(f.recorded), figure_text(f.what_if), ratio));
+    w.raw(fmt::format("  {:<36}{:>16} {:>16} {:>8}\n", f.name, figure_text(f.recorded), figure_text(f.what_if), ratio));
   }
 }
 
 void program_summary(SummaryWriter& w, const RunResult& r) {
   std::string command = r.command.empty() ? "rxnic serve" : "rxnic run --";
   for (const std::string& part : r.command) command += " " + part;
+  const Verdict of = verdict_of(r);
   w.heading(command);
+  verdict(w, of);
   w.line("model", fmt::format("{}, {} NIC{}", r.config, r.nics.size(), r.nics.size() == 1 ? "" : "s"));
   if (r.what_if) {
     std::string set;
@@ -362,7 +408,6 @@ void program_summary(SummaryWriter& w, const RunResult& r) {
   packets(w, r);
   w.line("fabric", list(r.fabric));
   speed(w, r);
-  if (r.one_way_ns.count != 0) w.line("one way", latency_line(r.one_way_ns, "receives, sender's doorbell to CQE"));
   stages(w, r);
   for (std::size_t n = 0; n < r.nics.size(); ++n) {
     const NicResult& nic = r.nics[n];
@@ -370,13 +415,13 @@ void program_summary(SummaryWriter& w, const RunResult& r) {
       w.heading(fmt::format("NIC {}", n));
       packets(w, nic);
       latencies(w, nic);
-      if (nic.one_way_ns.count != 0) w.line("one way", latency_line(nic.one_way_ns, "receives"));
     }
     if (nic.packets.seen == 0) continue;
     cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",
                  nic.blocks);
   }
   if (r.what_if) what_if(w, *r.what_if);
+  next(w, of, r.trace);
 }
 
 }  // namespace

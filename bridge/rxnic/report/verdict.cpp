@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rxnic/report/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "model/params/descriptor.h"
+#include "model/system/units.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr double kIdle = 0.1;      // share of cycles with work of the busiest block (R1)
+constexpr double kHeldUp = 0.25;   // share of a block's time with work (R2)
+constexpr double kFull = 0.9;      // share of cycles in which the ACK generator is in the way (R2)
+constexpr double kBacklog = 0.5;   // share of the mean latency (R4)
+constexpr double kRefused = 0.05;  // share of packets (R3)
+constexpr std::uint64_t kFewMessages = 1000;
+constexpr double kCold = 0.05;  // share of lookups that missed
+
+// In the order of the path; the tag matcher has none behind it but the WQE fetcher.
+constexpr std::string_view kPath[] = {"rx_buffer",     "rx_parser",       "qp_context_cache", "transport_checker",
+                                      "tag_match_cam", "srq_wqe_fetcher", "grh_scatter",      "address_translator",
+                                      "dma_engine",    "cqe_generator",   "ack_generator"};
+
+// Which parameters move what binds, the one to try first first.
+struct Mover {
+  std::string_view block;  // "": any
+  Activity activity;
+  std::vector<std::string_view> parameters;
+};
+const std::vector<Mover>& movers() {
+  static const std::vector<Mover> kAll = {
+      {"rx_parser", Activity::kBusy, {"rx_parser.beat_bytes", "nic.clock_period_ps"}},
+      {"qp_context_cache", Activity::kBusy, {"qp_context_cache.hit_cycles", "nic.clock_period_ps"}},
+      {"transport_checker", Activity::kBusy, {"transport_checker.cycles_per_packet", "nic.clock_period_ps"}},
+      {"tag_match_cam", Activity::kBusy, {"tag_match_cam.search_cycles", "tag_match_cam.append_cycles"}},
+      {"srq_wqe_fetcher", Activity::kBusy, {"srq_wqe_fetcher.hit_cycles", "nic.clock_period_ps"}},
+      {"grh_scatter", Activity::kBusy, {"grh_scatter.bytes_per_cycle", "grh_scatter.sges_per_cycle"}},
+      {"address_translator", Activity::kBusy, {"address_translator.hit_cycles", "nic.clock_period_ps"}},
+      {"dma_engine", Activity::kBusy, {"dma_engine.tlp_rate_mbps", "cqe_generator.compression"}},
+      {"cqe_generator", Activity::kBusy, {"cqe_generator.cycles_per_cqe", "cqe_generator.compression"}},
+      {"ack_generator", Activity::kBusy, {"ack_generator.response_cycles", "ack_generator.coalesce_packets"}},
+      {"",
+       Activity::kWaitContext,
+       {"qp_context_cache.sets", "qp_context_cache.ways", "qp_context_cache.misses_in_flight",
+        "dma_engine.read_latency_ps"}},
+      {"", Activity::kWaitContextWay, {"qp_context_cache.ways", "qp_context_cache.sets"}},
+      {"", Activity::kWaitCqContext, {"cqe_generator.cq_contexts", "cqe_generator.cq_misses_in_flight"}},
+      {"", Activity::kWaitQueueContext, {"srq_wqe_fetcher.queue_contexts", "srq_wqe_fetcher.queue_misses_in_flight"}},
+      {"",
+       Activity::kWaitWqe,
+       {"dma_engine.read_latency_ps", "srq_wqe_fetcher.prefetch", "srq_wqe_fetcher.prefetch_depth",
+        "srq_wqe_fetcher.srq_layout"}},
+      {"", Activity::kWaitWqeStore, {"srq_wqe_fetcher.wqe_store_entries"}},
+      {"", Activity::kWaitTag, {"tag_match_cam.entries", "tag_match_cam.refill_reads", "tag_match_cam.search_cycles"}},
+      {"",
+       Activity::kWaitTranslation,
+       {"address_translator.mtt_sets", "address_translator.mpt_sets", "address_translator.walks_in_flight",
+        "dma_engine.read_latency_ps"}},
+      {"", Activity::kWaitPage, {}},
+      {"", Activity::kWaitDmaTag, {"dma_engine.tags", "dma_engine.read_latency_ps"}},
+      {"",
+       Activity::kWaitDmaCredit,
+       {"dma_engine.posted_credit_bytes", "dma_engine.posted_header_credits", "dma_engine.read_buffer_bytes",
+        "dma_engine.completion_credits"}},
+      {"", Activity::kWaitDmaData, {"dma_engine.read_latency_ps", "ack_generator.read_responses_in_flight"}},
+      {"",
+       Activity::kWaitResponse,
+       {"ack_generator.response_cycles", "ack_generator.packet_buffers", "ack_generator.answers_waiting"}},
+      {"", Activity::kWaitHazard, {"transport_checker.hazard", "tag_match_cam.hazard"}},
+      {"", Activity::kWaitRate, {}},
+      {"", Activity::kWaitAtomic, {"ack_generator.atomic_buckets", "ack_generator.atomics_in_flight"}},
+  };
+  return kAll;
+}
+
+const ParamDescriptor* descriptor_of(std::string_view name) {
+  for (const ParamDescriptor& d : param_descriptors()) {
+    if (name.size() == d.section.size() + 1 + d.key.size() && name.starts_with(d.section) && name.ends_with(d.key)) {
+      return &d;
+    }
+  }
+  return nullptr;
+}
+
+std::string value_text(const ParamDescriptor& d, std::uint64_t value) {
+  if (d.type == ParamType::kBool) return value != 0 ? "true" : "false";
+  if (!d.values.empty()) return std::string(d.values[std::min<std::size_t>(value, d.values.size() - 1)]);
+  return std::to_string(value);
+}
+
+VerdictParameter parameter(const ParamDescriptor& d, const Params& params) {
+  const std::string value = value_text(d, d.get(params));
+  return {fmt::format("{}.{}", d.section, d.key), d.unit.empty() ? value : fmt::format("{} {}", value, d.unit),
+          std::string(kEvidenceNames[static_cast<std::size_t>(d.evidence)])};
+}
+
+// A value to try: half of a latency, twice of another number, another one of two choices. Empty: there is none.
+std::string other_value(const ParamDescriptor& d, const Params& params) {
+  const std::uint64_t now = d.get(params);
+  if (d.type == ParamType::kBool) return value_text(d, now == 0 ? 1 : 0);
+  if (!d.values.empty()) return d.values.size() == 2 ? value_text(d, 1 - now) : std::string();
+  const bool less = d.kind == ParamKind::kLatency || d.key.find("cycles") != std::string_view::npos;
+  const std::uint64_t other = less ? now / 2 : now * 2;
+  return other >= d.least && other <= d.greatest && other != now ? std::to_string(other) : std::string();
+}
+
+double cycles_of(const BlockResult& b, Activity a) {
+  return static_cast<double>(b.account[static_cast<std::size_t>(a)]);
+}
+
+double all_cycles(const BlockResult& b) {
+  double sum = 0;
+  for (const std::uint64_t n : b.account) sum += static_cast<double>(n);
+  return sum;
+}
+
+double with_work(const BlockResult& b) { return all_cycles(b) - cycles_of(b, Activity::kStarved); }
+
+const BlockResult* find(const std::vector<BlockResult>& blocks, std::string_view stem) {
+  const auto at = std::ranges::find(blocks, stem, &BlockResult::stem);
+  return at == blocks.end() ? nullptr : &*at;
+}
+
+std::uint64_t counter(const std::vector<BlockResult>& blocks, std::string_view stem, std::string_view name) {
+  const BlockResult* const b = find(blocks, stem);
+  if (b == nullptr) return 0;
+  for (const auto& [key, value] : b->counters) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+std::uint64_t named(const std::vector<NamedCount>& counts, std::string_view name) {
+  for (const auto& [key, value] : counts) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
+
+std::string words_of(Activity activity) {
+  std::string words(Enumeration<Activity>::kValues[static_cast<std::size_t>(activity)].sentence);
+  if (words.ends_with('.')) words.pop_back();
+  const bool name = words.size() > 1 && words[1] >= 'A' && words[1] <= 'Z';
+  if (!words.empty() && !name) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
+// The verdict is made step by step.
+class Judge {
+ public:
+  explicit Judge(const RunResult& r) : r_(r), nic_(busiest(r)) {}
+
+  Verdict judge() {
+    if (nic_.packets.seen == 0) {
+      v_.bound_by = "nothing";
+      v_.words.emplace_back("No packet came to the NIC.");
+      return v_;
+    }
+    bind();
+    latency();
+    distrust();
+    next();
+    return v_;
+  }
+
+ private:
+  // (R5)
+  static const NicResult& busiest(const RunResult& r) {
+    if (r.nics.empty()) return r;
+    return *std::ranges::max_element(r.nics, {}, [](const NicResult& n) { return n.packets.seen; });
+  }
+
+  // What is bound, as a subject and as an object.
+  std::string the_nic() const { return r_.nics.size() < 2 ? "The NIC" : fmt::format("NIC {}", &nic_ - r_.nics.data()); }
+  std::string it() const { return r_.nics.size() < 2 ? "it" : the_nic(); }
+
+  void bind() {
+    const std::uint64_t refused = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kNoReceiveWqe)];
+    const std::uint64_t full = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kRxBufferFull)];
+    const auto share_of = [&](std::uint64_t n) {
+      return static_cast<double>(n) / static_cast<double>(nic_.packets.seen);
+    };
+    if (share_of(refused) >= kRefused) {  // (R3)
+      v_.bound_by = "host";
+      v_.resource = "receive WQE";
+      v_.share = share_of(refused);
+      v_.words.push_back(fmt::format(
+          "The host bound {}: {} of {} packets ({}) found no receive WQE posted, and were refused (no_receive_wqe).",
+          it(), count_text(refused), count_text(nic_.packets.seen), percent(v_.share)));
+      return;
+    }
+    double busiest_share = 0;
+    for (const BlockResult& b : nic_.blocks) {
+      if (!on_path(b.stem) || all_cycles(b) == 0) continue;
+      busiest_share = std::max(busiest_share, with_work(b) / all_cycles(b));
+    }
+    if (busiest_share < kIdle && full == 0) {  // (R1)
+      v_.bound_by = "idle";
+      v_.share = 1 - busiest_share;
+      v_.words.push_back(
+          fmt::format("Nothing bound it. {} was idle: its busiest block had no work in {} of the cycles.", the_nic(),
+                      percent(v_.share)));
+      return;
+    }
+    follow(full);
+  }
+
+  static bool on_path(std::string_view stem) { return std::ranges::find(kPath, stem) != std::end(kPath); }
+
+  void follow(std::uint64_t full) {
+    if (full != 0) {
+      v_.words.push_back(
+          fmt::format("{} packets were dropped since the packet buffer was full (rx_buffer_full).", count_text(full)));
+    }
+    std::string chain;
+    const BlockResult* binds = end_of_chain(chain);
+    const BlockResult* const fullest = fullest_block();
+    const double share = fullest == nullptr ? 0 : own_share(*fullest);
+    const bool answers = fullest != nullptr && fullest->stem == kPath[std::size(kPath) - 1] && share >= kFull;
+    if (binds == nullptr ? answers : own_share(*binds) < share / 2) {
+      binds = fullest;
+      chain.clear();
+    }
+    if (binds == nullptr) return kept_up();
+    const double blocked = cycles_of(*binds, Activity::kBlocked) / all_cycles(*binds);
+    if (binds->stem == kPath[std::size(kPath) - 1] && blocked > own_share(*binds) / 2) {
+      v_.bound_by = "out_line";
+      v_.resource = "line";
+      v_.share = blocked;
+      add_parameter("nic.link_gbps");
+      v_.words.push_back(fmt::format("The line out bound {}: the ACK generator could not send in {} of the cycles.",
+                                     it(), percent(v_.share)));
+      return;
+    }
+    name_block(*binds, chain);
+  }
+
+  // (R2) The block that holds up those before it; nullptr: none is held up.
+  const BlockResult* end_of_chain(std::string& chain) const {
+    const BlockResult* end = nullptr;
+    for (const std::string_view stem : kPath) {
+      const BlockResult* const b = find(nic_.blocks, stem);
+      if (b == nullptr || with_work(*b) == 0) continue;
+      const bool held_up = cycles_of(*b, Activity::kBlocked) / with_work(*b) >= kHeldUp;
+      if (!held_up && end == nullptr) continue;  // those behind may be
+      end = b;
+      if (!held_up) break;
+      chain += (chain.empty() ? "" : ", ") + b->stem;
+    }
+    return end;
+  }
+
+  // The share of the cycles in which the block itself is in the way. The DMA engine waits for data on behalf of others;
+  // the ACK generator is blocked by the line.
+  static double own_share(const BlockResult& b) {
+    double own = with_work(b);
+    if (b.stem != kPath[std::size(kPath) - 1]) own -= cycles_of(b, Activity::kBlocked);
+    if (b.stem == "dma_engine") own -= cycles_of(b, Activity::kWaitDmaData);
+    return all_cycles(b) == 0 ? 0 : own / all_cycles(b);
+  }
+
+  const BlockResult* fullest_block() const {
+    const BlockResult* fullest = nullptr;
+    for (const BlockResult& b : nic_.blocks) {
+      if (on_path(b.stem) && (fullest == nullptr || own_share(b) > own_share(*fullest))) fullest = &b;
+    }
+    return fullest;
+  }
+
+  void kept_up() {
+    const bool line = !r_.of_programs() && r_.pace == "line-rate";
+    v_.bound_by = line ? "line" : "sender";
+    v_.resource = line ? "line" : "packets that come";
+    if (line) add_parameter("nic.link_gbps");
+    v_.words.push_back(
+        line ? "The line bound it: packets came at its rate, and no block was held up."
+             : fmt::format("What came bound {}: no block of the path was held up, the NIC kept up.", it()));
+  }
+
+  void name_block(const BlockResult& b, const std::string& chain) {
+    Activity longest = Activity::kBusy;
+    for (std::size_t a = static_cast<std::size_t>(Activity::kWaitContext); a < kActivities; ++a) {
+      if (b.account[a] > b.account[static_cast<std::size_t>(longest)]) longest = static_cast<Activity>(a);
+    }
+    v_.bound_by = b.stem;
+    v_.resource = longest == Activity::kBusy ? "busy" : std::string(name_of(longest).substr(5));
+    v_.share = cycles_of(b, longest) / all_cycles(b);
+    if (longest == Activity::kBusy) {
+      v_.words.push_back(fmt::format("{} bound {}: it was busy in {} of the cycles.", b.stem, it(), percent(v_.share)));
+      if (b.stem == "dma_engine") pcie();
+    } else {
+      v_.words.push_back(fmt::format("{} bound {}: in {} of the cycles it waited ({}: {}).", b.stem, it(),
+                                     percent(v_.share), name_of(longest), words_of(longest)));
+      if (longest == Activity::kWaitWqe) dependent_reads();
+    }
+    if (!chain.empty()) v_.words.push_back(fmt::format("Held up by it, in the order of the path: {}.", chain));
+    for (const Mover& m : movers()) {
+      if ((m.block.empty() || m.block == b.stem) && m.activity == longest) {
+        for (const std::string_view name : m.parameters) add_parameter(name);
+        break;
+      }
+    }
+    if (v_.parameters.empty()) return;
+    std::string names;
+    for (const VerdictParameter& p : v_.parameters) {
+      names += fmt::format("{}{} = {} ({})", names.empty() ? "" : ", ", p.name, p.value, p.evidence);
+    }
+    v_.words.push_back(fmt::format("What moves it: {}.", names));
+  }
+
+  void pcie() {
+    const std::uint64_t up = counter(nic_.blocks, "dma_engine", "tlps_up");
+    if (nic_.packets.accepted == 0) return;
+    v_.words.push_back(fmt::format(
+        "It sent {:.1f} TLPs of {:.0f} bytes in the mean for each packet that was accepted.",
+        static_cast<double>(up) / static_cast<double>(nic_.packets.accepted),
+        up == 0 ? 0.0
+                : static_cast<double>(counter(nic_.blocks, "dma_engine", "link_bytes_up")) / static_cast<double>(up)));
+  }
+
+  // Whether a WQE in a linked list is read only when the one before it is there.
+  void dependent_reads() {
+    const std::uint64_t wqes = counter(nic_.blocks, "srq_wqe_fetcher", "wqes");
+    const std::uint64_t waits = counter(nic_.blocks, "srq_wqe_fetcher", "waits");
+    if (wqes == 0) return;
+    v_.words.push_back(fmt::format(
+        "{} of {} WQEs were waited for; in a linked list each is found only when the one before it has been read, one "
+        "read of {} after the other.",
+        count_text(waits), count_text(wqes), time_text(r_.params.dma_engine.read_latency_ps)));
+  }
+
+  void latency() {
+    double all = 0, waits = 0, most = 0;
+    std::string where;
+    for (const StageResult& s : stages()) {
+      if (s.name == "wire") continue;  // the message's other packets
+      all += s.stay.mean;
+      if (s.name == "host_memory") continue;
+      waits += s.wait.mean;
+      if (s.wait.mean > most) {
+        most = s.wait.mean;
+        where = s.name;
+      }
+    }
+    if (all == 0) return;
+    v_.backlog = waits / all > kBacklog;
+    const auto ns = [](double n) { return time_text(static_cast<std::uint64_t>(n * 1000)); };
+    if (v_.backlog) {
+      v_.words.push_back(fmt::format(
+          "The latency is backlog: of {} in the mean {} are waits in front of blocks, most of them in front of "
+          "{}. Without waits it is {}.",
+          ns(all), ns(waits), where, ns(all - waits)));
+    } else {
+      v_.words.push_back(fmt::format("The latency is no backlog: of {} in the mean {} are waits in front of blocks.",
+                                     ns(all), ns(waits)));
+    }
+  }
+
+  const std::vector<StageResult>& stages() const { return r_.stages; }
+
+  void distrust() {
+    const std::uint64_t timed = r_.latency_ns.count + r_.write_ns.count + r_.read_ns.count;
+    if (timed == 0) {
+      v_.distrust.emplace_back("no message has a time");
+    } else if (timed < kFewMessages) {
+      v_.distrust.push_back(fmt::format(
+          "a short run: {} messages have a time; its p99 is {}", count_text(timed),
+          timed < 100 ? "the slowest of them" : fmt::format("one of the {} slowest", count_text(timed / 100 + 1))));
+    }
+    cold("QP contexts", counter(nic_.blocks, "qp_context_cache", "misses"),
+         counter(nic_.blocks, "qp_context_cache", "hits"));
+    cold("pages (MTT)", counter(nic_.blocks, "address_translator", "mtt_misses"),
+         counter(nic_.blocks, "address_translator", "mtt_hits"));
+    if (r_.of_programs()) return;
+    const auto ambiguous = static_cast<std::uint64_t>(std::ranges::count_if(r_.qps, &CapturedQp::ambiguous));
+    if (ambiguous != 0) v_.distrust.push_back(fmt::format("which QPs are pairs is ambiguous for {}", ambiguous));
+    if (const std::uint64_t gaps = named(nic_.transport, "psn_gap_packets"); gaps != 0) {
+      v_.distrust.push_back(fmt::format("{} packets are missing in the capture", count_text(gaps)));
+    }
+    if (r_.sniffer.one_in > 1)
+      v_.distrust.push_back(fmt::format("the capture is a sample: 1 packet in {}", r_.sniffer.one_in));
+    if (v_.bound_by != "host") v_.distrust.push_back(fmt::format("assumed: a host that posts in time ({})", r_.host));
+  }
+
+  void cold(const char* what, std::uint64_t misses, std::uint64_t hits) {
+    const std::uint64_t all = misses + hits;
+    if (all == 0 || misses == 0) return;
+    const double share = static_cast<double>(misses) / static_cast<double>(all);
+    const bool first_uses = all < 20 * misses && r_.latency_ns.count + r_.write_ns.count < kFewMessages;
+    if (first_uses && share > kCold) {
+      v_.distrust.push_back(fmt::format("cold caches: {} of {} lookups of {} missed, most of them first uses",
+                                        count_text(misses), count_text(all), what));
+    }
+  }
+
+  void next() {
+    const std::string run(r_.of_programs() ? "RUN_DIR" : kTraceWord);
+    for (const VerdictParameter& p : v_.parameters) {
+      const ParamDescriptor* const d = descriptor_of(p.name);
+      const std::string other = d == nullptr ? std::string() : other_value(*d, r_.params);
+      if (other.empty()) continue;
+      v_.next.push_back(fmt::format("rxnic replay --set {}={} {}", p.name, other, run));
+      break;
+    }
+    if (v_.bound_by == "host" && !r_.of_programs()) v_.next.push_back(fmt::format("rxnic replay --psn strict {}", run));
+    if ((v_.bound_by == "idle" || v_.bound_by == "sender") && !r_.of_programs() && r_.pace != "line-rate") {
+      v_.next.push_back(fmt::format("rxnic replay --pace line-rate {}", run));
+    }
+    v_.next.push_back(fmt::format("rxnic replay --events {}, then rxnic explain --slowest 3", run));
+  }
+
+  void add_parameter(std::string_view name) {
+    if (const ParamDescriptor* const d = descriptor_of(name)) v_.parameters.push_back(parameter(*d, r_.params));
+  }
+
+  const RunResult& r_;
+  const NicResult& nic_;
+  Verdict v_;
+};
+
+}  // namespace
+
+Verdict verdict_of(const RunResult& r) { return Judge(r).judge(); }
+
+}  // namespace rxnic

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run comes to, in words: what bound it and how one knows, and whether its latency is backlog. Then what to
+// distrust, and what to try next.
+//
+//   R1  A run is idle when the busiest block of the path was without work in nine tenths of the cycles. Nothing binds
+//       it.
+//   R2  Otherwise what binds is found from the front of the path. A block that was blocked for a quarter of its time
+//       with work was held up by the block behind it, and so on. The last one binds, by what it did for longest: it was
+//       busy, or it waited for a resource. A block that was in the way for twice as long binds instead: what came early
+//       may wait there alone. When no block was held up the NIC kept up with what came. But answers to READs wait in
+//       the ACK generator: it binds when it was in the way in nine tenths of the cycles.
+//   R3  When packets were refused since no receive WQE was posted, the host binds, whatever the path did.
+//   R4  Latency is backlog when more than half of it, in the mean, are waits in front of blocks.
+//   R5  A NIC's verdict is that of its own blocks. A run of several NICs has that of the NIC with most packets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/system/run_result.h"
+
+namespace rxnic {
+
+// Stands for the capture in what to try next.
+inline constexpr std::string_view kTraceWord = "TRACE";
+
+struct VerdictParameter {
+  std::string name;      // section.key
+  std::string value;     // in the run, with its unit
+  std::string evidence;  // what its default rests on
+};
+
+struct Verdict {
+  std::string bound_by;                      // nothing, idle, sender, line, host, out_line, packet_buffer, or a block
+  std::string resource;                      // of a block: busy, or what it waits for (wqe, context...)
+  double share = 0;                          // of the block's cycles, 0 to 1
+  std::vector<VerdictParameter> parameters;  // that move it, the first one first
+  bool backlog = false;
+  std::vector<std::string> words;     // sentences, the reason first
+  std::vector<std::string> distrust;  // what a reader should know before quoting a figure
+  std::vector<std::string> next;      // what to try, as commands or words
+};
+
+Verdict verdict_of(const RunResult& r);
+
+}  // namespace rxnic
