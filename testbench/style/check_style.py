@@ -46,11 +46,12 @@ FLOORS = {
     "bridge/rxnic/report": ["model/system"],
     "bridge/rxnic/events": ["model/system"],
     "bridge/rxnic/explain": ["bridge/rxnic/events"],
+    "bridge/rxnic/timeline": ["bridge/rxnic/explain"],
     "bridge/rxnic/fabric": ["bridge/rxnic/events", "bridge/rxnic/output", "bridge/rtl", "bridge/driver"],
     "bridge/rxnic/record": ["bridge/rxnic/fabric", "bridge/rxnic/report"],
     "bridge/rxnic/capture": ["bridge/rxnic/events", "bridge/rxnic/output", "bridge/rxnic/report", "bridge/rtl"],
     "bridge/rxnic/live": ["bridge/rxnic/record", "bridge/live", "bridge/cm"],
-    "bridge/rxnic/command": ["bridge/rxnic/capture", "bridge/rxnic/explain", "bridge/rxnic/live"],
+    "bridge/rxnic/command": ["bridge/rxnic/capture", "bridge/rxnic/timeline", "bridge/rxnic/live"],
     "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "model/system", "model/systemc",

@@ -8,17 +8,24 @@
 
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/parse_text.h"
+#include "bridge/rxnic/timeline/konata.h"
+#include "bridge/rxnic/timeline/timeline.h"
 
 namespace rxnic {
 
 namespace {
-constexpr std::uint64_t kMostQps = 65536;
+constexpr std::uint64_t kMostQps = 65536, kMostPackets = 100'000;
 }
 
 void EventsOption::describe(CLI::App& app) {
   app.add_flag("--events", events_,
                "Write events.rxev into the folder, for rxnic explain: each packet with its stations and waits,\n"
                "completions, frames sent, what each block does, counters over time. With the same result");
+  app.add_flag("--timeline", timeline_,
+               "The same, and timeline.json for Perfetto (ui.perfetto.dev): a thread a block with a slice for each\n"
+               "packet, a flow a message, packets that wait, drops and NAKs");
+  app.add_flag("--konata", konata_,
+               "The same, and packets.kanata for Konata: a row a packet, its stages, what it waited for");
   app.add_option("--events-from", from_, "The same, from this time of the model on: 800ns, 1.5us, 2ms")
       ->type_name("TIME");
   app.add_option("--events-to", to_, "The same, up to this time")->type_name("TIME");
@@ -33,7 +40,7 @@ void EventsOption::describe(CLI::App& app) {
       ->default_str("1G");
 }
 
-bool EventsOption::wanted() const { return events_ || from_ || to_ || packets_ || qps_; }
+bool EventsOption::wanted() const { return events_ || timeline_ || konata_ || from_ || to_ || packets_ || qps_; }
 
 EventRequest EventsOption::request(const std::string& folder) const {
   EventRequest r;
@@ -56,6 +63,27 @@ EventRequest EventsOption::request(const std::string& folder) const {
     for (std::uint64_t qp = range.from; qp <= range.to; ++qp) r.qps.push_back(static_cast<std::uint32_t>(qp));
   }
   return r;
+}
+
+std::string EventsOption::write_pictures(const EventRequest& request) const {
+  std::string said;
+  const auto say = [&](const std::string& file, std::uint64_t left_out) {
+    said += fmt::format(
+        "         {}{}\n", file,
+        left_out == 0 ? std::string() : fmt::format(" ({} packets are left out: --events-packets chooses)", left_out));
+  };
+  const std::filesystem::path folder = std::filesystem::path(request.path).parent_path();
+  if (timeline_) {
+    RunEvents events(request.path);
+    const std::string file = folder / kTimeline;
+    say(file, write_timeline(events, file, kMostPackets).left_out);
+  }
+  if (konata_) {
+    RunEvents events(request.path);
+    const std::string file = folder / kKonata;
+    say(file, write_konata(events, file, kMostPackets).left_out);
+  }
+  return said;
 }
 
 }  // namespace rxnic

@@ -18,9 +18,14 @@ class EventsOption {
   bool wanted() const;
   // Into the folder; not wanted(): none. Throws std::invalid_argument.
   EventRequest request(const std::string& folder) const;
+  // After the run: the files of --timeline and --konata, made of its events. What is to be said of them, a line each.
+  // Throws std::runtime_error.
+  std::string write_pictures(const EventRequest& events) const;
+  static constexpr const char* kTimeline = "timeline.json";
+  static constexpr const char* kKonata = "packets.kanata";
 
  private:
-  bool events_ = false;
+  bool events_ = false, timeline_ = false, konata_ = false;
   std::optional<std::string> from_, to_, packets_, qps_;
   std::uint64_t limit_ = std::uint64_t{1} << 30;
 };

@@ -33,6 +33,8 @@ std::string chosen(const CLI::App& command, const char* option) {
 // How files begin that rxnic writes. A user's own file of such a name is let be.
 constexpr std::string_view kReport = "{\n  \"schema\": \"rxnic.report/";
 constexpr std::string_view kWaves = "$version rxnic $end\n";
+constexpr std::string_view kTimelineBegins = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+constexpr std::string_view kKonataBegins = "Kanata\t0004\n";
 constexpr std::string_view kSaveFile = "[*] Save file of GTKWave, written by rxnic\n";
 
 void remove_result(const fs::path& file, std::string_view begin, const std::string& trace) {
@@ -86,6 +88,8 @@ void remove_of(const CLI::App& command) {
   if (!of_record || out->count() != 0) {
     remove_result(folder / "report.json", kReport, trace);
     remove_result(folder / EventsOption::kFile, kEventMagic, trace);
+    remove_result(folder / EventsOption::kTimeline, kTimelineBegins, trace);
+    remove_result(folder / EventsOption::kKonata, kKonataBegins, trace);
     const std::string responses = folder / "responses.pcap";
     remove_result(responses, "", trace);
     for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {

@@ -218,6 +218,7 @@ int ReplayCommand::replay_capture() {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);
+  const std::string pictures = events_.write_pictures(options_.events);
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);
   if (quiet_) return end_of(result);
@@ -227,6 +228,7 @@ int ReplayCommand::replay_capture() {
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
   if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
   if (options_.events.wanted()) text += fmt::format("         {}\n", options_.events.path);
+  text += pictures;
   print_output(text);
   return end_of(result);
 }
@@ -253,11 +255,12 @@ int ReplayCommand::replay_what_if() {
     return kOther;
   }
   if (writes) write_report(run.result);
+  const std::string pictures = events_.write_pictures(options_.events);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
-  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n", options_.events.path);
+  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n{}", options_.events.path, pictures);
   print_output(text);
   return end_of(run.result);
 }
@@ -271,6 +274,7 @@ int ReplayCommand::replay_folder() {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;
   }
+  const std::string pictures = events_.write_pictures(options_.events);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += fmt::format(
@@ -282,7 +286,7 @@ int ReplayCommand::replay_folder() {
       run.report_compared ? ", the report" : "");
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
-  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n", options_.events.path);
+  if (options_.events.wanted()) text += fmt::format("\nwritten: {}\n{}", options_.events.path, pictures);
   print_output(text);
   return end_of(run.result);
 }
