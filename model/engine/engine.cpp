@@ -240,6 +240,14 @@ std::uint64_t Engine::run_ahead_limit() const {
   return limit;
 }
 
+void Engine::call_checkpoints() {
+  checkpoint_due_ = kNever;
+  for (Checkpoint& c : checkpoints_) {
+    if (c.due <= now_) c.due = c.call(now_);
+    checkpoint_due_ = earliest(checkpoint_due_, c.due);
+  }
+}
+
 void Engine::activate() {
   if (stopped_ || next_ == kNever) return;
   const sc_core::sc_time& present = sc_core::sc_time_stamp();
@@ -253,7 +261,7 @@ void Engine::activate() {
   while (next_.count < limit && run_ahead_ && !stopped_) {
     now_ = next_;
     if (checkpoint_due_ <= now_) [[unlikely]]
-      checkpoint_due_ = checkpoint_(now_);
+      call_checkpoints();
     next_ = words == 1 ? tick<1>() : words == 4 ? tick<4>() : tick<0>();
     if (params_.mode == EngineMode::kPerCycle) {
       for (const auto& probe : probes_) probe(now_);
@@ -264,8 +272,10 @@ void Engine::activate() {
   next_trigger(time_of(next_) - present, external_);
 }
 
-void Engine::settle() {
-  for (Block* block : blocks_) block->settle(now_ + 1);
+void Engine::settle() { settle(now_ + 1); }
+
+void Engine::settle(Cycle before) {
+  for (Block* block : blocks_) block->settle(before);
 }
 
 std::uint64_t Engine::state_hash(const Block* without) {

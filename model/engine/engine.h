@@ -51,11 +51,11 @@ class Engine final : public sc_core::sc_module {
   void add(LinkBase& link) { links_.push_back(&link); }
   // From now on `cycles` gives the quantum, in place of EngineParams. (R3)
   void set_quantum(std::function<std::uint64_t()> cycles) { quantum_ = std::move(cycles); }
-  // Called between two cycles, before the first active cycle that is `due` or later. It gets that cycle, and returns
-  // the cycle in which it is due again. For observers: what it sees is the same in all step orders.
-  void set_checkpoint(Cycle due, std::function<Cycle(Cycle)> checkpoint) {
-    checkpoint_due_ = due;
-    checkpoint_ = std::move(checkpoint);
+  // Calls `checkpoint` between two cycles, before the first active cycle that is `due` or later. It gets that cycle,
+  // and returns the cycle in which it is due again. For observers: what it sees is the same in all step orders.
+  void add_checkpoint(Cycle due, std::function<Cycle(Cycle)> checkpoint) {
+    checkpoints_.push_back({due, std::move(checkpoint)});
+    checkpoint_due_ = earliest(checkpoint_due_, due);
   }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
@@ -77,8 +77,9 @@ class Engine final : public sc_core::sc_module {
   const std::vector<Block*>& blocks() const { return blocks_; }
   const std::vector<LinkBase*>& links() const { return links_; }
   std::uint64_t steps() const { return steps_; }
-  // Brings every block's cycle counts up to now().
+  // Brings every block's cycle counts up to now(), or up to before a cycle that is not later than now().
   void settle();
+  void settle(Cycle before);
   // Digest of all blocks, accounts and link traffic; `without`: but not of this block.
   std::uint64_t state_hash(const Block* without = nullptr);
 
@@ -86,6 +87,7 @@ class Engine final : public sc_core::sc_module {
   friend class Block;
   void wake_from_outside();
   void activate();
+  void call_checkpoints();
   template <std::size_t kWords>
   Cycle tick();
   void collect_due(std::size_t word);
@@ -98,8 +100,12 @@ class Engine final : public sc_core::sc_module {
 
   EngineParams params_;
   std::function<std::uint64_t()> quantum_;
-  Cycle checkpoint_due_ = kNever;
-  std::function<Cycle(Cycle)> checkpoint_;
+  struct Checkpoint {
+    Cycle due;
+    std::function<Cycle(Cycle)> call;
+  };
+  std::vector<Checkpoint> checkpoints_;
+  Cycle checkpoint_due_ = kNever;  // of the first one
   std::vector<Block*> blocks_;
   Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;

@@ -24,8 +24,8 @@ Stays stays_of(const MessageTimes& times, Cycle visible) {
   return all;
 }
 
-void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
-  if (p.drop_reason != DropReason::kNone) return;
+void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
+  if (p.drop_reason != DropReason::kNone || !has(now, now)) return;
   const bool executed = p.outcome == Outcome::kExecute;
   const bool serves_read = p.has(kRead) && p.has(kRequest);
   if ((executed || p.outcome == Outcome::kAnswer) && !(serves_read && reads_ == Reads::kReceived)) {  // (R6)
@@ -36,6 +36,7 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
   if (!executed || !p.ends_message) return;
   if (!p.has(kWrite) || p.has(kHasImm)) return;
   MessageTimes times{{}, Cycle{p.message_start}, buffer.stamps};
+  if (!has(times.begun, now)) return;
   times.leaves(Station::kCqeGenerator, Cycle{});
   Cycle visible = times.left(Station::kHostMemory);
   if (visible == Cycle{}) visible = times.left(Station::kDmaEngine);  // it has no bytes
@@ -44,12 +45,13 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
 }
 
 void Latencies::on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) {
-  if (reads_ == Reads::kServed) history_.add(leaves, payload_bytes);  // (R6)
-  if (last) figures().read.add(ns(begun, leaves));                    // (R3)
+  if (!has(leaves, leaves)) return;
+  if (reads_ == Reads::kServed) history_.add(leaves, payload_bytes);      // (R6)
+  if (last && has(begun, leaves)) figures().read.add(ns(begun, leaves));  // (R3)
 }
 
 void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
-  if (status != WcStatus::kSuccess || times.begun == Cycle{}) return;
+  if (status != WcStatus::kSuccess || times.begun == Cycle{} || !has(times.begun, now)) return;
   if (times.left(Station::kWire) == Cycle{}) return figures().no_end.add(ns(times.begun, now));
   figures().receive.add(ns(times.begun, now));
   if (times.posted != Cycle{}) figures().one_way.add(ns(times.posted, now));  // (R7)
@@ -58,7 +60,8 @@ void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now
 }
 
 void Latencies::on_matched(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
-  if (status == WcStatus::kSuccess && times.begun != Cycle{}) figures().match.add(ns(times.begun, now));
+  if (status == WcStatus::kSuccess && times.begun != Cycle{} && has(times.begun, now))
+    figures().match.add(ns(times.begun, now));
 }
 
 void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)

@@ -62,6 +62,8 @@ class Latencies final : public PacketObserver, public ResponseObserver {
  public:
   enum class Reads : std::uint8_t { kServed, kReceived };  // which count as payload (R6)
   explicit Latencies(std::uint64_t period_ps, Reads reads = Reads::kServed) : period_ps_(period_ps), reads_(reads) {}
+  // Counts what is within these cycles alone (run_region.h, R3).
+  void set_region(Cycle from, Cycle to) { from_ = from, to_ = to; }
   void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
   void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) override;
   // A receive completion can be seen in host memory.
@@ -95,8 +97,11 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   void add(Times& to, std::uint64_t cycles) const;
   StageTimes result_of(const Times& t) const;
 
+  bool has(Cycle begun, Cycle ended) const { return begun >= from_ && ended < to_; }
+
   std::uint64_t period_ps_;
   Reads reads_;
+  Cycle from_{}, to_ = kNever;
   std::uint64_t bytes_ = 0;
   PayloadHistory history_;
   std::unique_ptr<Figures> figures_;

@@ -139,6 +139,11 @@ struct NicResult {
   std::vector<BlockResult> blocks;  // of one NIC only
 };
 
+struct RegionResult {  // of the run, that the figures are of
+  std::uint64_t from_ps = 0, to_ps = 0;
+  std::uint64_t run_ps = 0;  // how long the run was
+};
+
 struct ProgramResult {
   std::string name;
   std::uint32_t nic = 0;
@@ -199,6 +204,7 @@ struct RunResult : NicResult {
   std::uint64_t seed = 0;
   std::string mode;  // fast, step-all, per-cycle
   std::optional<WhatIfResult> what_if;
+  std::optional<RegionResult> region;
   std::vector<std::string> warnings;
   RtlResult rtl;
 

@@ -32,6 +32,18 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   host.ready.bind(ready_);
   source.host_ready.bind(ready_);
   host.set_observer(o.cqes);
+  if (o.region.wanted()) {
+    if (o.latencies != nullptr) o.latencies->set_region(kNever, kNever);
+    region_ = std::make_unique<RunRegion>(
+        o.region, engine,
+        [this](Cycle before) {
+          engine.settle(before);
+          return RegionCounts{{count()}, {}, nic.wire_in.transfers()};
+        },
+        [latencies = o.latencies](Cycle from, Cycle to) {
+          if (latencies != nullptr) latencies->set_region(from, to);
+        });
+  }
   if (o.latencies == nullptr) return;
   nic.shared.ledger.set_observer(o.latencies);
   nic.ack_generator.set_observer(o.latencies);
@@ -76,14 +88,23 @@ std::uint64_t Simulation::state_hash() {
   return h.value();
 }
 
-void Simulation::collect(RunResult& r) {
-  collect_time(engine, r);
+// What the NIC and its host have counted. The engine has settled.
+NicResult Simulation::count() {
+  NicResult r;
   r.packets = nic.shared.ledger.counters();
   r.messages = r.packets.messages;
   r.cqes = host.counters().cqes;
   r.error_cqes = host.counters().error_cqes;
-  r.answers_sent = sink.frames();
   collect_blocks(nic, r);
+  return r;
+}
+
+void Simulation::collect(RunResult& r) {
+  collect_time(engine, r);
+  NicResult counted = count();
+  if (region_) counted = std::move(region_->finish({{std::move(counted)}, {}, 0}, r).nics.front());
+  static_cast<NicResult&>(r) = std::move(counted);
+  r.answers_sent = sink.frames();
   r.state_hash = state_hash();
   explain_tag_searches(r);
 }

@@ -2,6 +2,7 @@
 // One NIC, its host and its wire in a kernel of their own: what a replay, a random test and a benchmark have in common.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "model/system/host_model.h"
 #include "model/system/kernel.h"
 #include "model/system/latencies.h"
+#include "model/system/run_region.h"
 #include "model/system/run_result.h"
 #include "model/system/wire_sink.h"
 #include "model/system/wire_source.h"
@@ -26,6 +28,7 @@ class Simulation {
     Latencies* latencies = nullptr;
     StepOrder order{};
     NicBlocks blocks{};
+    RegionRequest region{};
   };
   Simulation(const Options& options, StimulusStream& stimulus);
 
@@ -62,8 +65,11 @@ class Simulation {
   HostModel host;
 
  private:
+  NicResult count();
+
   Link<StepDone> ready_;
   NicSetup setup_;
+  std::unique_ptr<RunRegion> region_;
 };
 
 }  // namespace rxnic

@@ -323,6 +323,7 @@ RunResult replay(const ReplayOptions& o) {
   const Params params = params_for(plan, r.params);
   const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params);
   Simulation::Options simulation{params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
+  simulation.region = o.region;
   if (rtl) simulation.blocks = rtl->blocks();
   Simulation sim(simulation, stream);
   answers.begin(sim, stream);
@@ -357,7 +358,7 @@ RunResult replay(const ReplayOptions& o) {
   if (!left_out.empty() && o.say) o.say(left_out);
   if (rtl) r.rtl = rtl->finish();
   sim.collect(r);
-  if (rtl && !answers.ended()) rtl->refuse_packets_inside(r.packets, sim.engine.now());
+  if (rtl && !answers.ended()) rtl->refuse_packets_inside(sim.nic.shared.ledger.counters(), sim.engine.now());
   if (rtl) rtl->leave_unknown_out(r);
   r.sniffer.copies = filter.copies();
   report_sniffer(effects, sim.source, r);

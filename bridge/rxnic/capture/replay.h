@@ -10,6 +10,7 @@
 #include "bridge/rtl/rtl_request.h"
 #include "bridge/rxnic/events/event_request.h"
 #include "model/engine/engine.h"
+#include "model/system/run_region.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"
 #include "model/system/wire_source.h"
@@ -37,6 +38,7 @@ struct ReplayOptions {
   WavesRequest waves;                                       // need kPerCycle
   RtlRequest rtl{};                                         // lockstep needs kPerCycle
   EventRequest events{};
+  RegionRequest region{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
   bool progress = false;
 };

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
@@ -138,6 +139,15 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, with the same result");
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
+  app.add_option(
+         "--from", from_,
+         "The figures are of the run from this time of the model on: 800ns, 1.5us, 2ms. The run itself is the same")
+      ->type_name("TIME");
+  app.add_option("--to", to_, "The same, up to this time")->type_name("TIME");
+  app.add_option("--warmup", warmup_,
+                 "The same, from this long after the first packet on; 0ns: without the idle time before it")
+      ->type_name("TIME")
+      ->excludes("--from");
   waves_.describe(app);
   events_.describe(app);
   rtl_.describe(app);
@@ -164,6 +174,7 @@ int ReplayCommand::run() {
   options_.waves = waves_.request(out_);
   options_.rtl = rtl_.request(out_);
   options_.events = events_.request(out_);
+  options_.region = region();
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;
@@ -177,6 +188,18 @@ int ReplayCommand::run() {
   if (!of_run) return replay_capture();
   refuse_options_of_captures();
   return other_parameters ? replay_what_if() : replay_folder();
+}
+
+RegionRequest ReplayCommand::region() const {
+  RegionRequest r;
+  if (from_) r.from_ps = parse_time("--from", *from_);
+  if (to_) r.to_ps = parse_time("--to", *to_);
+  if (warmup_) r.warmup_ps = parse_time("--warmup", *warmup_);
+  if (r.to_ps <= r.from_ps) {
+    throw std::invalid_argument(fmt::format("--to: found {}; expected a time after {}", *to_,
+                                            from_ ? "--from " + *from_ : std::string("the beginning")));
+  }
+  return r;
 }
 
 void ReplayCommand::refuse_options_of_captures() const {
@@ -243,6 +266,7 @@ int ReplayCommand::replay_what_if() {
   o.waves = options_.waves;
   o.rtl = options_.rtl;
   o.events = options_.events;
+  o.region = options_.region;
   o.say = options_.say;
   const bool writes = prepare_out();
   const WhatIfRun run = run_what_if(options_.trace, o);
@@ -268,7 +292,8 @@ int ReplayCommand::replay_what_if() {
 int ReplayCommand::replay_folder() {
   const bool writes = prepare_out();
   const RecordedRun run = replay_recorded_run(
-      options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.events, options_.say});
+      options_.trace,
+      {options_.mode, options_.order, options_.waves, options_.rtl, options_.events, options_.region, options_.say});
   if (writes) write_report(run.result);
   if (!run.difference.empty()) {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
@@ -281,7 +306,7 @@ int ReplayCommand::replay_folder() {
       "\nequal to the recorded run{}: {} cycles, {} events of programs,\n"
       "{} reads and {} writes of their memory ({} CQEs among them),\n"
       "{} frames on the wire{}\n",
-      run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
+      run.cut.empty() ? "" : " as far as it is recorded", count_text(run.cycles), count_text(run.events),
       count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
       run.report_compared ? ", the report" : "");
   text += rtl_text(run.result);

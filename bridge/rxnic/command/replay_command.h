@@ -18,6 +18,7 @@ class ReplayCommand {
   bool reads(const std::string& file) const;
 
  private:
+  RegionRequest region() const;
   int replay_capture();
   int replay_folder();
   int replay_what_if();
@@ -32,6 +33,7 @@ class ReplayCommand {
   std::string out_ = "rxnic-run";
   WavesOption waves_;
   EventsOption events_;
+  std::optional<std::string> from_, to_, warmup_;
   RtlOptions rtl_;
   std::string loop_ = "closed";
   std::string pace_ = "captured";

@@ -108,7 +108,7 @@ EventRecorder::EventRecorder(const EventRequest& request, const RunResult& about
   description["cqe_opcode"] = names_of<CqeOpcode>();
   description["tables"] = tables();
   file_ = std::make_unique<EventWriter>(request.path, description, request.limit);
-  engine.set_checkpoint(Cycle{0}, [this](Cycle now) { return checkpoint(now); });
+  engine.add_checkpoint(Cycle{0}, [this](Cycle now) { return checkpoint(now); });
 }
 
 EventRecorder::~EventRecorder() {

@@ -92,6 +92,18 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
     if (o.rtl != nullptr) o.rtl->add(stations_[n]->nic, engine);
   }
   fabric_.set_observer(o.frames);
+  if (!o.region.wanted()) return;
+  const auto set_region = [this](Cycle from, Cycle to) {
+    for (std::uint32_t n = 0; n < stations_.size(); ++n) statistics_.latencies(n).set_region(from, to);
+  };
+  set_region(kNever, kNever);
+  region_ = std::make_unique<RunRegion>(
+      o.region, engine,
+      [this](Cycle before) {
+        engine.settle(before);
+        return count();
+      },
+      set_region);
 }
 
 FabricSimulation::~FabricSimulation() = default;
@@ -141,20 +153,32 @@ LiveFigures FabricSimulation::figures() const {
   return f;
 }
 
+RegionCounts FabricSimulation::count() {
+  RegionCounts counts;
+  for (const auto& station : stations_) {
+    counts.nics.push_back(nic_result(station->nic));
+    counts.arrived += station->nic.wire_in.transfers();
+  }
+  counts.fabric = named_counts(fabric_.counters());
+  return counts;
+}
+
 void FabricSimulation::collect(RunResult& r) {
   collect_time(engine, r);
   memory_.publish();
   r.programs = statistics_.programs();
   if (r.programs.empty()) r.warnings.emplace_back(kNoProgram);
+  RegionCounts counts = count();
+  if (region_) counts = region_->finish(std::move(counts), r);
+  r.nics = std::move(counts.nics);
+  r.fabric = std::move(counts.fabric);
   Latencies latencies(engine.clock_period_ps());
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
-    NicResult& one = r.nics.emplace_back(nic_result(stations_[n]->nic));
-    statistics_.latencies(n).collect(one);
-    add(r, one);
+    statistics_.latencies(n).collect(r.nics[n]);
+    add(r, r.nics[n]);
     latencies.add(statistics_.latencies(n));
   }
   latencies.collect(r);
-  r.fabric = named_counts(fabric_.counters());
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& station : stations_) h.mix(station->memory.tables_digest());

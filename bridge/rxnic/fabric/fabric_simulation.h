@@ -20,6 +20,7 @@
 #include "model/nic/nic.h"
 #include "model/system/kernel.h"
 #include "model/system/nic_waves.h"
+#include "model/system/run_region.h"
 #include "model/system/run_result.h"
 
 namespace rxnic {
@@ -35,6 +36,7 @@ class FabricSimulation {
     FabricObserver* frames = nullptr;
     StepOrder order{};
     NicRtl* rtl = nullptr;  // beside the NICs' blocks or in their place
+    RegionRequest region{};
   };
   FabricSimulation(const Options& options, Programs& programs, ProgramMemory& memory);
   ~FabricSimulation();
@@ -64,6 +66,7 @@ class FabricSimulation {
   Engine engine;
 
  private:
+  RegionCounts count();
   struct Station;  // a NIC and what belongs to it
   LiveStatistics statistics_;
   CountedMemory memory_;
@@ -72,6 +75,7 @@ class FabricSimulation {
   FabricObserver* frames_;  // besides the events' (EventFrames)
   Fabric fabric_;
   std::unique_ptr<FabricObserver> event_frames_;
+  std::unique_ptr<RunRegion> region_;
   ProgramsBridge bridge_;
 };
 

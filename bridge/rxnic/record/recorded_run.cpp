@@ -205,9 +205,10 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
     planning_memory.emplace(memory, *o.planner, now);
   }
   const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params);
-  FabricSimulation simulation({r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order, rtl.get()},
-                              planning ? static_cast<Programs&>(*planning) : programs,
-                              planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
+  FabricSimulation simulation(
+      {r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order, rtl.get(), o.region},
+      planning ? static_cast<Programs&>(*planning) : programs,
+      planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   const std::unique_ptr<EventRecorder> events = simulation.record_events(o.events, r);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
@@ -219,6 +220,7 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   if (!left_out.empty() && o.say) o.say(left_out);
   if (rtl) r.rtl = rtl->finish();
 
+  run.cycles = simulation.now().count + 1;
   simulation.collect(r);
   if (rtl) rtl->leave_unknown_out(r);
   const RunFeatures features = features_of_programs(r.params, header.nics);
@@ -230,9 +232,9 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   memory.finish();
   if (run.cut.empty()) frames.finish();
   if (!state.over()) {
-    expect_equal(state, "cycles", r.cycles, programs.end().cycle + 1);
+    expect_equal(state, "cycles", run.cycles, programs.end().cycle + 1);
     if (run.cut.empty()) {
-      expect_equal(state, "CQEs", r.cqes, programs.end().cqes);
+      if (!r.region) expect_equal(state, "CQEs", r.cqes, programs.end().cqes);
       expect_equal(state, "frames", frames.frames(), programs.end().frames);
     }
     expect_equal(state, "reads", memory.reads(), programs.end().reads);
@@ -243,7 +245,8 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   run.reads = memory.reads();
   run.writes = memory.writes();
   run.frames = frames.frames();
-  if (run.cut.empty()) compare_report((std::filesystem::path(folder) / "report.json").string(), run, state);
+  if (run.cut.empty() && !r.region)
+    compare_report((std::filesystem::path(folder) / "report.json").string(), run, state);
   run.difference = state.difference();
   return run;
 }

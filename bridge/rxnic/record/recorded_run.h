@@ -16,6 +16,7 @@
 #include "bridge/rxnic/events/event_request.h"
 #include "bridge/rxnic/record/what_if_planner.h"
 #include "model/engine/engine.h"
+#include "model/system/run_region.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"
 #include "traces/host_log.h"
@@ -29,7 +30,8 @@ std::string wire_file(const std::string& folder);
 
 struct RecordedRun {
   RunResult result;
-  std::string difference;  // the first one, in words; empty: equal
+  std::string difference;    // the first one, in words; empty: equal
+  std::uint64_t cycles = 0;  // of the whole run
   std::uint64_t events = 0, reads = 0, writes = 0, frames = 0;
   bool report_compared = false;
   std::string cut;  // why the record ends before the run did; empty: it does not
@@ -41,6 +43,7 @@ struct RecordedRunOptions {
   WavesRequest waves{};  // need kPerCycle
   RtlRequest rtl{};      // lockstep needs kPerCycle
   EventRequest events{};
+  RegionRequest region{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
   WhatIfPlanner* planner = nullptr;               // gets all inputs, outputs and accesses to memory
 };

@@ -131,10 +131,11 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
                         o.loop == Loop::kOpen, single_cqes);
   RecordedRunOptions repeat{.mode = o.mode, .order = o.order};
   repeat.planner = &planner;
+  repeat.region = o.region;
   const RecordedRun was = replay_recorded_run(folder, repeat);
   run.repeat_difference = was.difference;
   if (!was.difference.empty()) return run;
-  const WhatIfPlan plan = planner.finish(Cycle{was.result.cycles - 1});
+  const WhatIfPlan plan = planner.finish(Cycle{was.cycles - 1});
 
   RunResult& r = run.result;
   r.command = header.program;
@@ -149,8 +150,8 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   PlannedMemory memory(plan);
   WhatIfPrograms programs(plan, o.loop, {recorded.nic.clock_period_ps, params.nic.clock_period_ps}, memory, state);
   const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, params);
-  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get()}, programs,
-                              memory);
+  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order, rtl.get(), o.region},
+                              programs, memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   const std::unique_ptr<EventRecorder> events = simulation.record_events(o.events, r);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });

@@ -16,6 +16,7 @@
 #include "bridge/rxnic/events/event_request.h"
 #include "bridge/rxnic/record/what_if_programs.h"
 #include "model/engine/engine.h"
+#include "model/system/run_region.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"
 
@@ -30,6 +31,7 @@ struct WhatIfOptions {
   WavesRequest waves{};  // of the what-if; need kPerCycle
   RtlRequest rtl{};      // the same; lockstep needs kPerCycle
   EventRequest events{};
+  RegionRequest region{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
 };
 

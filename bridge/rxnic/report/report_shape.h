@@ -173,6 +173,13 @@ void shape(V& v, CongestionResult& c) {
 }
 
 template <class V>
+void shape(V& v, RegionResult& g) {
+  v("from_ps", g.from_ps);
+  v("to_ps", g.to_ps);
+  v("run_ps", g.run_ps, "how long the whole run was");
+}
+
+template <class V>
 void shape(V& v, ComparedFigure& f) {
   v.whole("record", f.recorded);
   v.whole("what_if", f.what_if);
@@ -334,6 +341,9 @@ void shape(V& v, RunResult& r) {
   v.optional("rtl", r.rtl.uses, !r.rtl.uses.empty(),
              "with --lockstep and --rtl: RTL beside blocks of the model, or in their place");
   v.optional("what_if", r.what_if, "of a what-if of a recorded run: the record's figures beside its own");
+  v.optional("region", r.region,
+             "with --from, --to or --warmup: the part of the run that cycles, time_ps and all counts, latencies and "
+             "blocks are of; state_hash, answers and qps are of the whole run");
   v("warnings", r.warnings);
   v("cycles", r.cycles, "cycles simulated");
   v("time_ps", r.time_ps, "model time, ps");

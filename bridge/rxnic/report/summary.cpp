@@ -147,7 +147,7 @@ void cycle_stack(SummaryWriter& w, const BlockResult& b, const Stack& s, bool id
   const int digits = idle ? 2 : 1;
   w.raw(fmt::format("  {:<18} {} {:>5.{}f} {:>5.{}f} {:>5.{}f} {:>5.1f}{}{}{}\n", b.stem, bar, 100 * s.share(0), digits,
                     100 * s.share(1), digits, 100 * s.share(2), digits, 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
-                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? " (RTL: busy at most)" : ""));
+                    s.parts[1] == 0 ? "" : waits_for, b.busy_at_most ? "  busy at most (RTL)" : ""));
 }
 
 void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<BlockResult>& blocks) {
@@ -277,6 +277,10 @@ void speed(SummaryWriter& w, const RunResult& r) {
   w.heading("how fast, in model time");
   w.line("time",
          fmt::format("{}   {} cycles of {} ps", time_text(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
+  if (r.region) {
+    w.line("region", fmt::format("from {} to {} of a run of {}", time_text(r.region->from_ps),
+                                 time_text(r.region->to_ps), time_text(r.region->run_ps)));
+  }
   if (seconds > 0) {
     w.line("rate",
            fmt::format("{}   payload {}{}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),

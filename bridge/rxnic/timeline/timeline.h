@@ -6,8 +6,8 @@
 //       so on.
 //   R2  A message is a flow through the slices of its last packet.
 //   R3  What a block does, besides being busy and starved, is a slice of a thread of its own, "BLOCK waits".
-//   R4  Counters: packets that wait in front of each block. Instants: packets that were not carried out, NAKs sent, CQEs
-//       in error.
+//   R4  Counters: packets that wait in front of each block. Instants: packets that were not carried out, NAKs sent,
+//       CQEs in error.
 //   R5  Times are microseconds of the model, from its first cycle.
 #pragma once
 
