@@ -53,8 +53,8 @@ class Histogram {
     const std::size_t shift = (i >> kSubBits) - 1;
     return (((i & ((1u << kSubBits) - 1)) + (1u << kSubBits) + 1) << shift) - 1;
   }
-  // In whole powers of two of values, so that this is rare.
-  void grow(std::size_t buckets) {
+  // In whole powers of two of values, so that this is rare; inlined, it would make every add() save its registers.
+  [[gnu::noinline]] void grow(std::size_t buckets) {
     constexpr std::size_t kAtOnce = std::size_t{1} << kSubBits;
     buckets_.resize((buckets + kAtOnce - 1) / kAtOnce * kAtOnce);
   }
