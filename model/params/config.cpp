@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "model/params/descriptor.h"
+#include "model/params/quantity.h"
 #include "model/params/suggestion.h"
 #include "model/params/text_file.h"
 
@@ -223,6 +224,13 @@ const ParamDescriptor& Reader::find(std::string_view section, std::string_view k
          fmt::format("one of {}{}", fmt::join(names, ", "), meant));
 }
 
+// The value of a number, or of a text with a unit. Nothing: it is neither.
+std::optional<std::uint64_t> number_of(const ParamDescriptor& d, const toml::node& node) {
+  if (node.is_string()) return quantity(*node.value<std::string>(), d.unit);
+  if (!node.is_integer() || *node.value<std::int64_t>() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*node.value<std::int64_t>());
+}
+
 void Reader::set(const ParamDescriptor& d, const toml::node& node, Params& params) const {
   std::optional<std::uint64_t> value;
   std::string hint;
@@ -235,8 +243,8 @@ void Reader::set(const ParamDescriptor& d, const toml::node& node, Params& param
       if (at != d.values.end()) value = static_cast<std::uint64_t>(at - d.values.begin());
       hint = suggest(word, d.values);
     }
-  } else if (node.is_integer() && *node.value<std::int64_t>() >= 0) {
-    const auto number = static_cast<std::uint64_t>(*node.value<std::int64_t>());
+  } else if (const std::optional<std::uint64_t> found = number_of(d, node)) {
+    const std::uint64_t number = *found;
     if (number >= d.least && number <= d.greatest && (!d.power_of_two || std::has_single_bit(number))) value = number;
   }
   if (!value) refuse(line_of(node), full_key(d), printed(node), expected_value(d) + hint);
@@ -261,8 +269,9 @@ void apply_override(std::string_view text, Params& params) {
   }
   const ParamDescriptor& d = reader.find(section, text.substr(dot + 1, equals - dot - 1), 0);
   const std::string value(text.substr(equals + 1));
-  // A shell eats the quotes of a string: an enum's value may come without.
-  const bool bare = d.type == ParamType::kEnum && !value.starts_with('"') && !value.starts_with('\'');
+  // A shell eats the quotes of a string: an enum's value, and a number with a unit, may come without.
+  const bool word = d.type == ParamType::kEnum || quantity(value, d.unit);
+  const bool bare = word && !value.starts_with('"') && !value.starts_with('\'');
   if (line_of_long_key(value) != 0) reader.refuse(0, full_key(d), fmt::format("\"{}\"", value), expected_value(d));
   toml::table document;
   try {

@@ -3,6 +3,7 @@
 """The command line of rxnic: what it refuses, what it prints, what it writes."""
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -26,10 +27,11 @@ OPTIONS = {
                "--help", "--responses-limit", "--pair", "--from", "--to", "--warmup",
                *EVENTS],
     "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--nic",
-                "--most", "--json", "--help"],
-    "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
-    "counters": ["section", "--json", "--help"],
-    "report": ["run_dir", "--schema", "--help"],
+                "--most", "--json", "--format", "--help"],
+    "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
+               "--help"],
+    "counters": ["section", "--json", "--format", "--help"],
+    "report": ["run_dir", "--schema", "--format", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--first-address", "--out", "--seed", "--step-order",
             "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", *WAVES,
@@ -478,6 +480,71 @@ def manual(bench):
     bench.expect("as in the record, as long after" in " ".join(shown.stdout.split()), "an indented line ends another")
 
 
+def formats(bench):
+    """--format csv has the fields of --format json, for a program that reads CSV."""
+    def printed(*arguments):
+        done = bench.rxnic(*arguments)
+        bench.expect_equal((done.returncode, done.stderr), (0, ""), f"{arguments}")
+        return done.stdout
+
+    def plain(value):
+        return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+    def flat(value, place=""):
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+        if inside is None:
+            return {place: plain(value)}
+        found = {}
+        for key, one in inside:
+            found |= flat(one, f"{place}.{key}" if place else str(key))
+        return found
+
+    def rows(text):
+        return list(csv.DictReader(io.StringIO(text)))
+
+    bench.replay(e2e.SAMPLE, "--events", "--set", "dma_engine.read_latency_ps=0.9us")
+    report = json.loads(printed("report", "run", "--format", "json"))
+    bench.expect_equal(report["config"]["values"]["dma_engine"]["read_latency_ps"], 900000, "a value with a unit")
+    found = {row["key"]: row["value"] for row in rows(printed("report", "run", "--format", "csv"))}
+    wanted = flat(report)
+    bench.expect_equal(list(found), list(wanted), "places of the report")
+    numbers = [key for key, value in wanted.items() if re.fullmatch(r"\d+(\.\d+)?", value)]
+    bench.expect_equal([float(found[key]) for key in numbers], [float(wanted[key]) for key in numbers], "its numbers")
+    params = json.loads(printed("params", "--format", "json"))
+    bench.expect_equal(printed("params", "--json"), printed("params", "--format", "json"), "params --json")
+    table = rows(printed("params", "--format", "csv"))
+    bench.expect_equal([(row["section"], row["key"], row["value"], row["sentence"]) for row in table],
+                       [(section, key, plain(one["value"]), one["sentence"])
+                        for section, keys in params.items() for key, one in keys.items()], "params")
+    counters = json.loads(printed("counters", "--format", "json"))
+    table = rows(printed("counters", "--format", "csv"))
+    bench.expect_equal([(row["section"], row["counter"], row["sentence"]) for row in table],
+                       [(section, name, one["sentence"]) for section, of in counters.items()
+                        for name, one in of["counters"].items()], "counters")
+    lives = json.loads(printed("explain", "run", "--packet", "1-100", "--most", "100", "--format", "json"))
+    table = rows(printed("explain", "run", "--packet", "1-100", "--most", "100", "--format", "csv"))
+    bench.expect_equal([row["packet"] for row in table], [str(life["packet"]) for life in lives], "packets")
+    for row, life in zip(table, lives):
+        for stay in life.get("stays", []):
+            bench.expect_equal(row[f"stays.{stay['block']}.wait_cycles"], str(stay["wait_cycles"]), f"{life['packet']}")
+    bench.expect(len(rows(printed("params", "--memory", "--format", "csv"))) > 10, "memories")
+    refused(bench, 2, ["params", "--format", "xml"], "--format", "json")
+    refused(bench, 2, ["params", "--format", "csv", "--toml"], "excludes")
+
+
+def suggestions(bench):
+    """A mistyped command or option is refused with the one that was perhaps meant."""
+    for words, meant in ((["repaly", "x"], "replay"), (["explane"], "explain"), (["param"], "params"),
+                         (["replay", "--evnts", "x"], "--events"),
+                         (["replay", "--lockstp=grh_scatter", "x"], "--lockstep"),
+                         (["explain", "run", "--pakcet", "3"], "--packet"),
+                         (["run", "--nicss", "2", "--", "true"], "--nics")):
+        refused(bench, 2, words, f"did you mean '{meant}'?")
+    done = bench.rxnic("xyzzy")
+    bench.expect(done.returncode == 2 and "did you mean" not in done.stderr and "expected run, serve" in done.stderr,
+                 done.stderr)
+
+
 def repeat(bench):
     """Equal input, configuration and seed: equal bytes."""
     runs = []
@@ -516,7 +583,7 @@ def cqes(bench):
 
 CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "old_results": old_results,
           "records": records, "params": params, "memory": memory, "report": report, "quiet": quiet, "help": help_,
-          "manual": manual, "repeat": repeat, "cqes": cqes}
+          "manual": manual, "formats": formats, "suggestions": suggestions, "repeat": repeat, "cqes": cqes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

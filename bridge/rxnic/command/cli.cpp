@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -19,12 +20,14 @@
 #include "bridge/rxnic/command/old_results.h"
 #include "bridge/rxnic/command/replay_command.h"
 #include "bridge/rxnic/command/run_command.h"
+#include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
 #include "bridge/rxnic/report/report.h"
 #include "model/params/config.h"
 #include "model/params/params_table.h"
+#include "model/params/suggestion.h"
 #include "traces/trace_error.h"
 
 namespace rxnic {
@@ -48,17 +51,36 @@ constexpr const char* kAbout =
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
 
+constexpr std::string_view kCommands = "run, serve, replay, explain, params, counters or report (rxnic --help)";
+
+using Json = nlohmann::ordered_json;
+
+// A list of the innermost objects of {NAME: {NAME: {...}}}, each with its names, which are called `names`.
+Json named(const Json& json, std::initializer_list<const char*> names) {
+  Json list = Json::array();
+  for (const auto& [outer, inside] : json.items()) {
+    for (const auto& [inner, one] : inside.items()) {
+      Json row = {{*names.begin(), outer}, {*(names.begin() + 1), inner}};
+      row.update(one);
+      list.push_back(row);
+    }
+  }
+  return list;
+}
+
 struct ParamsCommand {
   CommonOptions common;
   std::string section;
-  bool evidence = false, json = false, toml = false, memory = false;
+  FormatOption format;
+  bool evidence = false, toml = false, memory = false;
 
   void describe(CLI::App& app) {
     common.describe(app);
     app.add_option("section", section, "Print this section only");
     app.add_flag("--evidence", evidence, "Also print what each default is based on");
-    auto* as_json = app.add_flag("--json", json, "Print JSON, with every field");
-    auto* as_toml = app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json);
+    auto* as_json = app.add_flag("--json", format.json, "Print JSON, with every field: --format json");
+    auto* as_format = format.describe(app)->excludes(as_json);
+    auto* as_toml = app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json, as_format);
     app.add_flag("--memory", memory, "Print the bits of every on-chip memory instead, by block")->excludes(as_toml);
   }
 
@@ -66,11 +88,15 @@ struct ParamsCommand {
     const Params params = load_config(common.config, common.overrides);
     if (memory) {
       const std::vector<OnChipMemory> memories = memories_of(params);
-      print_output(json ? memory_json(memories) + '\n' : memory_text(memories));
+      print_output(format.format() == Format::kText   ? memory_text(memories)
+                   : format.format() == Format::kJson ? memory_json(memories) + '\n'
+                                                      : csv_of(Json::parse(memory_json(memories))["memories"]));
     } else if (toml) {
       print_output(params_toml(params));
-    } else if (json) {
+    } else if (format.format() == Format::kJson) {
       print_output(params_json(params, {section, evidence}) + '\n');
+    } else if (format.format() == Format::kCsv) {
+      print_output(csv_of(named(Json::parse(params_json(params, {section, evidence})), {"section", "key"})));
     } else {
       print_output(params_text(params, {section, evidence}));
     }
@@ -80,27 +106,36 @@ struct ParamsCommand {
 
 struct CountersCommand {
   std::string section;
-  bool json = false;
+  FormatOption format;
 
   void describe(CLI::App& app) {
     app.add_option("section", section, "Only this section");
-    app.add_flag("--json", json, "As JSON");
+    auto* as_json = app.add_flag("--json", format.json, "As JSON: --format json");
+    format.describe(app)->excludes(as_json);
   }
 
   int run() const {
-    print_output(json ? counters_json(section) : counters_text(section));
+    if (format.format() == Format::kCsv) {
+      Json sections = Json::parse(counters_json(section));
+      for (auto& [name, one] : sections.items()) one = Json(one["counters"]);
+      print_output(csv_of(named(sections, {"section", "counter"})));
+    } else {
+      print_output(format.format() == Format::kJson ? counters_json(section) : counters_text(section));
+    }
     return kDone;
   }
 };
 
 struct ReportCommand {
   std::string folder;
+  FormatOption format;
   bool schema = false;
 
   void describe(CLI::App& app) {
     CLI::Option* const run = app.add_option("run_dir", folder, "Folder that a run wrote")->type_name("RUN_DIR");
     app.add_flag("--schema", schema, "Print the JSON Schema of report.json, which says what each key means")
         ->excludes(run);
+    format.describe(app);
   }
 
   int run() const {
@@ -110,8 +145,11 @@ struct ReportCommand {
     }
     if (folder.empty()) throw CLI::RequiredError("run_dir");
     const std::string path = std::filesystem::path(folder) / "report.json";
-    print_output(
-        report_summary(parse_report(read_file(path, "the report of a run"), path), terminal_style(STDOUT_FILENO)));
+    const std::string text = read_file(path, "the report of a run");
+    const RunResult result = parse_report(text, path);
+    print_output(format.format() == Format::kText   ? report_summary(result, terminal_style(STDOUT_FILENO))
+                 : format.format() == Format::kJson ? text
+                                                    : csv_of(Json::parse(text)));
     return kDone;
   }
 };
@@ -129,6 +167,40 @@ std::string meant_option(const CLI::App& app) {
       for (const CLI::App* other : others) names += (names.empty() ? "" : ", ") + other->get_name();
       return fmt::format("{}: found {}, an option of {}; expected one of rxnic {} --help", found->get_name(), option,
                          names, found->get_name());
+    }
+  }
+  return {};
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
+  return suggest(word, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+// What was perhaps meant by a mistyped command or option. Empty: nothing is near.
+std::string mistyped(const CLI::App& app) {
+  if (app.get_subcommands().empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(command->get_name());
+    }
+    for (const std::string& word : app.remaining()) {
+      if (word.starts_with('-')) continue;
+      return fmt::format("found '{}'; expected {}{}", word, kCommands, suggestion(word, names));
+    }
+    return {};
+  }
+  for (const CLI::App* found : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : found->get_options()) {
+      if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+    }
+    for (const std::string& word : found->remaining(true)) {
+      if (!word.starts_with("--")) continue;
+      const std::string option = word.substr(0, word.find('='));
+      const std::string meant = suggestion(option, names);
+      if (meant.empty()) continue;
+      return fmt::format("{}: found {}; expected an option of rxnic {} --help{}", found->get_name(), option,
+                         found->get_name(), meant);
     }
   }
   return {};
@@ -205,10 +277,11 @@ int run_program(int argc, const char* const* argv) {
     if (explain_app->parsed()) return explain_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
-    print_message("found no command; expected run, serve, replay, explain, params, counters or report (rxnic --help)");
+    print_message(fmt::format("found no command; expected {}", kCommands));
     return kUsage;
   } catch (const CLI::ExtrasError& e) {
-    const std::string meant = meant_option(app);
+    std::string meant = meant_option(app);
+    if (meant.empty()) meant = mistyped(app);
     if (meant.empty()) return exit_after(app, e);
     try_to_remove_old_results(app);
     print_message(meant);

@@ -20,8 +20,8 @@ void CommonOptions::describe(CLI::App& app) {
   app.add_option("--config", config, fmt::format("Configuration: a TOML file, or one of {}", names))
       ->capture_default_str();
   app.add_option("--set", overrides,
-                 "Value of one parameter, section.key=value; may be repeated. A warning names one that cannot act\n"
-                 "in the run")
+                 "Value of one parameter, section.key=value; may be repeated. Times, rates and bytes may have a unit:\n"
+                 "900ns, 1.5us, 100G, 64K. A warning names one that cannot act in the run")
       ->allow_extra_args(false)
       ->take_all();
 }
@@ -32,6 +32,18 @@ std::string size_in_bytes(std::string text) {
                                                   : CLI::AsSizeValue(false)(text);
   if (!error.empty()) throw CLI::ValidationError(error);
   return text;
+}
+
+CLI::Option* FormatOption::describe(CLI::App& app) {
+  CLI::Option* const option =
+      app.add_option("--format", text, "How it is printed: text for people, json, or csv for spreadsheets")
+          ->check(CLI::IsMember({"text", "json", "csv"}))
+          ->capture_default_str();
+  return option;
+}
+
+Format FormatOption::format() const {
+  return text == "csv" ? Format::kCsv : text == "json" || json ? Format::kJson : Format::kText;
 }
 
 // CLI11 takes a negative number for a large one, and one that is too large for the largest.

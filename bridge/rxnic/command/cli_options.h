@@ -21,6 +21,15 @@ struct CommonOptions {
 // For an option's transform(): "64M" as a number of bytes.
 std::string size_in_bytes(std::string text);
 
+// --format of what is printed: text, json or csv; `json` is --json, which some commands have besides.
+enum class Format { kText, kJson, kCsv };
+struct FormatOption {
+  std::string text = "text";
+  bool json = false;
+  CLI::Option* describe(CLI::App& app);
+  Format format() const;
+};
+
 // Whether a text is a seed, for an option; what is wrong with it otherwise.
 std::string refuse_seed(const std::string& text);
 // --seed.

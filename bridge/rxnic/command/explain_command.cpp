@@ -8,6 +8,7 @@
 
 #include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/explain/explain.h"
+#include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/standard_streams.h"
 #include "model/system/units.h"
@@ -33,6 +34,22 @@ std::vector<std::uint64_t> packets_of_wqe(RunEvents& events, std::uint64_t wqe) 
   });
   std::ranges::sort(numbers);
   return numbers;
+}
+
+// For CSV: the waits and times of a packet by block, without their causes.
+nlohmann::ordered_json table_of(nlohmann::ordered_json list) {
+  for (nlohmann::ordered_json& life : list) {
+    if (!life.contains("stays")) continue;
+    nlohmann::ordered_json by_block = nlohmann::ordered_json::object();
+    for (const nlohmann::ordered_json& stay : life["stays"]) {
+      nlohmann::ordered_json& one = by_block[stay["block"].get<std::string>()];
+      for (const char* key : {"wait_cycles", "block_cycles", "behind"}) {
+        if (stay.contains(key)) one[key] = stay[key];
+      }
+    }
+    life["stays"] = by_block;
+  }
+  return list;
 }
 
 }  // namespace
@@ -62,7 +79,8 @@ void ExplainCommand::describe(CLI::App& app) {
   app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_flag("--json", json_, "As JSON: a list");
+  CLI::Option* const json = app.add_flag("--json", format_.json, "As JSON, a list: --format json");
+  format_.describe(app)->excludes(json);
 }
 
 int ExplainCommand::run() const {
@@ -131,7 +149,9 @@ int ExplainCommand::run() const {
       }
     }
   }
-  print_output(json_ ? list.dump(1) + '\n' : text);
+  print_output(format_.format() == Format::kText   ? text
+               : format_.format() == Format::kJson ? list.dump(1) + '\n'
+                                                   : csv_of(table_of(list)));
   return kDone;
 }
 

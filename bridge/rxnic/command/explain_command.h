@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "bridge/rxnic/command/cli_options.h"
+
 namespace rxnic {
 
 class ExplainCommand {
@@ -18,7 +20,8 @@ class ExplainCommand {
   std::string folder_, packets_, qp_, psn_;
   std::uint64_t message_ = 0, wr_id_ = 0, nic_ = 0;
   std::uint64_t slowest_ = 0, most_ = 20;
-  bool drops_ = false, json_ = false;
+  bool drops_ = false;
+  FormatOption format_;
 };
 
 }  // namespace rxnic

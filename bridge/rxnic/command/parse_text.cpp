@@ -4,31 +4,18 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <stdexcept>
+
+#include "model/params/quantity.h"
 
 namespace rxnic {
 
 namespace {
-
-constexpr double kMostPs = 1e18;
-
-struct Unit {
-  std::string_view name;
-  double ps;
-};
-constexpr Unit kUnits[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
-
-}  // namespace
+constexpr std::uint64_t kMostPs = 1'000'000'000'000'000'000;
+}
 
 std::uint64_t parse_time(const char* option, const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const Unit& unit : kUnits) {
-    if (error == std::errc{} && rest == unit.name && number >= 0 && number * unit.ps <= kMostPs)
-      return static_cast<std::uint64_t>(std::llround(number * unit.ps));
-  }
+  if (const auto ps = quantity(text, "ps"); ps && *ps <= kMostPs) return *ps;
   throw std::invalid_argument(
       fmt::format("{}: found '{}'; expected a time of the model in ns, us or ms, such as 1.5us", option, text));
 }

@@ -15,6 +15,7 @@
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/record/recorder.h"
 #include "bridge/rxnic/record/what_if.h"
+#include "model/params/quantity.h"
 #include "model/system/units.h"
 
 namespace rxnic {
@@ -36,14 +37,19 @@ void refuse_trace_as_output(const std::string& trace, const std::string& written
 Pace parse_pace(const std::string& text) {
   if (text == "captured") return {Pace::Kind::kCaptured, 0};
   if (text == "line-rate") return {Pace::Kind::kLineRate, 0};
-  std::size_t used = 0;
   double gbps = 0;
-  try {
-    gbps = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
+  if (const auto mbps = quantity(text, "Mb/s")) {
+    gbps = static_cast<double>(*mbps) / 1000;
+  } else {
+    std::size_t used = 0;
+    try {
+      gbps = std::stod(text, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used != text.size()) gbps = 0;
   }
-  if (used != text.size() || text.empty() || !(gbps >= 0.001 && gbps <= 10000)) {
+  if (!(gbps >= 0.001 && gbps <= 10000)) {
     throw std::invalid_argument(
         fmt::format("--pace: found '{}'; expected captured, line-rate, or a rate of 0.001 to 10000 Gb/s", text));
   }
@@ -104,7 +110,8 @@ void ReplayCommand::describe(CLI::App& app) {
                  "strict (answer with a NAK)")
       ->check(CLI::IsMember({"resynchronise", "strict"}))
       ->capture_default_str();
-  app.add_option("--pace", pace_, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")
+  app.add_option("--pace", pace_,
+                 "When packets arrive: captured (as in the trace), line-rate, or a rate: 40 (Gb/s), 40G, 800M")
       ->capture_default_str();
   app.add_option("--truncated", truncated_,
                  "Packets whose payload the capture cut short (a snap length): drop, or fill (zeros for what is\n"
