@@ -26,7 +26,7 @@ OPTIONS = {
                "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
                "--help", "--responses-limit", "--pair", "--from", "--to", "--warmup",
                *EVENTS],
-    "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--nic",
+    "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--by", "--nic",
                 "--most", "--json", "--format", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
                "--help"],

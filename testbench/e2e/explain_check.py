@@ -171,7 +171,45 @@ def words(bench):
         bench.expect(all(len(line) <= 100 for line in text.splitlines()), text)
 
 
-CHECKS = {"parts": parts, "slowest": slowest, "drops": drops, "causes": causes, "chosen": chosen, "words": words}
+def tables(bench):
+    """The rows of each table add up to the report; the sickest QP is the first one."""
+    for name, report in runs(bench):
+        nics = report.get("nics", [report])
+        wanted = {"packets": report["packets"]["seen"] - report["packets"]["not_rdma"], "messages": report["messages"],
+                  "not_carried_out": report["packets"]["dropped"]["total"],
+                  "rnr_naks": sum(nic["blocks"]["ack_generator"]["counters"]["rnr_naks"] for nic in nics)}
+        receives = report["latency_ns"]["count"]
+        for by in ("qp", "size", "opcode", "nic"):
+            done = bench.rxnic("explain", name, "--by", by, "--format", "json")
+            rows = json.loads(done.stdout)
+            for key, number in wanted.items():
+                bench.expect_equal(sum(row[key] for row in rows), number, f"{name} by {by}: {key}")
+            timed = receives + (report["write_latency_ns"]["count"] if by in ("size", "opcode") else 0)
+            bench.expect_equal(sum(row["latency_count"] for row in rows), timed, f"{name} by {by}: timed messages")
+            kinds = ("latency_ns", "write_latency_ns") if by in ("size", "opcode") else ("latency_ns",)
+            most = max(report[key].get("max", 0) for key in kinds)
+            bench.expect_equal(max(row["max_ns"] for row in rows), most, f"{name} by {by}: the slowest")
+            text = bench.rxnic("explain", name, "--by", by).stdout.splitlines()
+            bench.expect(len(text) >= min(len(rows), 20) and all(len(line) <= 80 for line in text), f"{text[:4]}")
+            if by == "nic":
+                bench.expect_equal([row["packets"] for row in rows if row["packets"]],
+                                   [n for nic in nics if (n := nic["packets"]["seen"] - nic["packets"]["not_rdma"])],
+                                   f"{name}: packets of each NIC")
+            if by == "qp":
+                fatal = [sum(row[key] for key in ("nak_0x61", "nak_0x62", "nak_0x63", "error_cqes")) for row in rows]
+                bench.expect_equal(fatal, sorted(fatal, reverse=True), f"{name}: the order of QPs")
+                well = [not any(row[key] for key in ("not_carried_out", "repeats", "rnr_naks", "error_cqes"))
+                        for row in rows]
+                bench.expect_equal(well, sorted(well), f"{name}: QPs without trouble are not the last")
+                life, = explain(bench, "--qp", str(rows[0]["qp"]), "--nic", str(rows[0]["nic"]), folder=name)
+                bench.expect_equal((life["packets"], life["messages"]), (rows[0]["packets"], rows[0]["messages"]),
+                                   f"{name}: its life")
+    done = bench.rxnic("explain", "errors", "--by", "qp", "--drops")
+    bench.expect(done.returncode == 2 and "expected it alone" in done.stderr, done.stderr)
+
+
+CHECKS = {"parts": parts, "slowest": slowest, "drops": drops, "causes": causes, "chosen": chosen, "words": words,
+          "tables": tables}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "bridge/rxnic/explain/explain.h"
+#include "bridge/rxnic/explain/tables.h"
 
 namespace {
 
@@ -71,6 +72,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (explain_text(events, life).empty() || explain_json(events, life).empty()) std::abort();
     }
     slowest(events, query, 5);
+    for (const TableBy by : {TableBy::kQp, TableBy::kSize, TableBy::kOpcode, TableBy::kNic}) {
+      if (table_text(table_by(events, by), by, 5).empty()) std::abort();
+    }
     for (const QpLife& life : qps_of(events, 0x11, {})) {
       if (explain_text(events, life).empty() || explain_json(events, life).empty()) std::abort();
     }

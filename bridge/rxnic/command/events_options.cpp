@@ -14,7 +14,7 @@
 namespace rxnic {
 
 namespace {
-constexpr std::uint64_t kMostQps = 65536, kMostPackets = 100'000;
+constexpr std::uint64_t kMostQps = 65536, kMostPackets = 20'000;
 }
 
 void EventsOption::describe(CLI::App& app) {

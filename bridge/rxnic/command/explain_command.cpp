@@ -8,6 +8,7 @@
 
 #include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/explain/explain.h"
+#include "bridge/rxnic/explain/tables.h"
 #include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/standard_streams.h"
@@ -75,12 +76,30 @@ void ExplainCommand::describe(CLI::App& app) {
       ->type_name("SLOT");
   app.add_option("--slowest", slowest_, "The K messages that took longest")->check(CLI::Range(1, 1000))->type_name("K");
   app.add_flag("--drops", drops_, "Packets that were not carried out, each with its reason");
+  app.add_option("--by", by_,
+                 "A table of the whole run by QP (the sickest first), message size, opcode or NIC: packets, messages,\n"
+                 "rates, what was not carried out, repeats, NAKs, marks, latencies, waits; all columns with --format")
+      ->check(CLI::IsMember({"qp", "size", "opcode", "nic"}))
+      ->type_name("qp|size|opcode|nic");
   app.add_option("--nic", nic_, "Of this NIC only")->type_name("NIC");
   app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   CLI::Option* const json = app.add_flag("--json", format_.json, "As JSON, a list: --format json");
   format_.describe(app)->excludes(json);
+}
+
+int ExplainCommand::print_table() const {
+  const TableBy by = by_ == "qp"     ? TableBy::kQp
+                     : by_ == "size" ? TableBy::kSize
+                     : by_ == "nic"  ? TableBy::kNic
+                                     : TableBy::kOpcode;
+  RunEvents events(folder_);
+  const nlohmann::ordered_json rows = table_by(events, by);
+  print_output(format_.format() == Format::kText   ? table_text(rows, by, most_)
+               : format_.format() == Format::kJson ? rows.dump(1) + '\n'
+                                                   : csv_of(rows));
+  return kDone;
 }
 
 int ExplainCommand::run() const {
@@ -94,9 +113,16 @@ int ExplainCommand::run() const {
   if (given("--psn")) query.psn = parse_one("--psn", psn_);
   if (given("--nic")) query.nic = nic_;
   const bool of_packets = given("--packet") || given("--message") || given("--psn") || given("--wr-id") || drops_;
+  if (given("--by")) {
+    if (of_packets || given("--qp") || given("--slowest") || given("--nic")) {
+      throw std::invalid_argument("--by: found with an option that chooses packets; expected it alone");
+    }
+    return print_table();
+  }
   if (!of_packets && !given("--qp") && !given("--slowest")) {
     throw std::invalid_argument(
-        "explain: found nothing to explain; expected --packet, --message, --qp, --psn, --wr-id, --slowest or --drops");
+        "explain: found nothing to explain; expected --packet, --message, --qp, --psn, --wr-id, --slowest, --drops or "
+        "--by");
   }
   if (given("--slowest") && of_packets) {
     throw std::invalid_argument("--slowest: found with an option that chooses packets; expected it alone or with --qp");

@@ -16,8 +16,10 @@ class ExplainCommand {
   int run() const;
 
  private:
+  int print_table() const;
+
   CLI::App* app_ = nullptr;
-  std::string folder_, packets_, qp_, psn_;
+  std::string folder_, packets_, qp_, psn_, by_;
   std::uint64_t message_ = 0, wr_id_ = 0, nic_ = 0;
   std::uint64_t slowest_ = 0, most_ = 20;
   bool drops_ = false;
