@@ -14,7 +14,12 @@ struct Suffix {
   double factor;
 };
 constexpr double kKibi = 1024;
-constexpr Suffix kSuffixes[] = {{"ps", "ps", 1},
+constexpr Suffix kSuffixes[] = {{"b/s", "M", 1e6},
+                                {"b/s", "Mb/s", 1e6},
+                                {"b/s", "G", 1e9},
+                                {"b/s", "Gb/s", 1e9},
+                                {"b/s", "T", 1e12},
+                                {"ps", "ps", 1},
                                 {"ps", "ns", 1e3},
                                 {"ps", "us", 1e6},
                                 {"ps", "ms", 1e9},

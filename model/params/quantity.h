@@ -8,8 +8,8 @@
 
 namespace rxnic {
 
-// In the unit of a parameter: ps, Mb/s, Gb/s or bytes (K, M and G are powers of 1024). Nothing: the text is no number
-// with a unit that can be converted, or not a whole number then.
+// In the unit of a parameter: ps, b/s, Mb/s, Gb/s or bytes (K, M and G are powers of 1024). Nothing: the text is no
+// number with a unit that can be converted, or not a whole number then.
 std::optional<std::uint64_t> quantity(std::string_view text, std::string_view unit);
 
 }  // namespace rxnic

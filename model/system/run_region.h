@@ -4,7 +4,8 @@
 //   R1  A region begins with the cycle of `from`, or `warmup` after the first packet that reaches a NIC. It ends before
 //       the cycle of `to`, or with the run.
 //   R2  Counts are what was counted within it: their values at its end less those at its beginning. The cycles of
-//       blocks are those of the region. What is greatest or lowest is of the run up to its end.
+//       blocks are those of the region. What is greatest or lowest is of the run up to its end. Counters of blocks may
+//       differ by a packet between engine modes: one that skips cycles counts some things sooner.
 //   R3  A message counts in latencies when it began and could be seen within the region.
 //   R4  The state hash is that of the whole run.
 #pragma once

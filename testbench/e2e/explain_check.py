@@ -151,6 +151,41 @@ def chosen(bench):
         bench.expect(done.returncode == 2 and expected in done.stderr, f"{words}: {done.returncode} {done.stderr}")
 
 
+def parts_of_events(bench):
+    """Where events are not kept it is said, nobody is named as holder, and the rest is what all events tell."""
+    trace, options = generated(bench, "errors")
+    bench.replay(trace, *options, "--events", out="all")
+    wanted = {life["packet"]: life for life in explain(bench, "--packet", "1-9999", "--most", "9999", folder="all")}
+    size = (bench.folder / "all" / "events.rxev").stat().st_size
+    numbers = sorted(wanted)
+    middle = wanted[numbers[len(numbers) // 2]]
+    ns = middle["arrived_cycle"] * middle["ns"] / middle["cycles"]
+    for name, choice in (("time", ["--events-from", f"{ns / 1e3:.3f}us", "--events-to", f"{ns / 1e3 + 3:.3f}us"]),
+                         ("limit", ["--events-limit", str(size * 3 // 4)]), ("packets", ["--events-packets", "100-200"])):
+        done = bench.rxnic("replay", trace, *options, *choice, "--quiet", "--out", name)
+        bench.expect_equal(done.returncode, 0, f"{name}: {done.stderr}")
+        lives = explain(bench, "--packet", "1-9999", "--most", "9999", folder=name)
+        bench.expect(0 < len(lives) < len(wanted) or name == "limit", f"{name}: {len(lives)} packets")
+        known = 0
+        for life in lives:
+            of = wanted[life["packet"]]
+            numbered = "ends_message" in life and name != "limit"  # the limit leaves activities out alone
+            bench.expect(not numbered, f"{name}: packet {life['packet']} ends a message of the run")
+            for stay, other in zip(life.get("stays", []), of.get("stays", [])):
+                bench.expect("behind" not in stay or name == "limit", f"{name}: {stay} names a holder")
+                for causes in ("waited_for", "inside"):
+                    kept = {(c["block"], c["activity"]): c["cycles"] for c in stay[causes]}
+                    all_of = {(c["block"], c["activity"]): c["cycles"] for c in other[causes]}
+                    what = f"{name}: {life['packet']} {causes}"
+                    bench.expect_equal(sum(kept.values()), sum(all_of.values()), what)
+                    more = [key for key, n in kept.items() if key[1] != "not kept" and n > all_of.get(key, 0)]
+                    bench.expect(not more, f"{what}: {more}; of all events {all_of}")
+                    known += sum(n for key, n in kept.items() if key[1] != "not kept")
+        bench.expect(known > 0 or name == "limit", f"{name}: nothing is known")
+    done = bench.rxnic("explain", "packets", "--message", "1")
+    bench.expect(done.returncode == 2 and "all packets" in done.stderr, done.stderr)
+
+
 def words(bench):
     """The text says what the JSON says: each number of a packet's stays, decision, WQE, CQE and answer."""
     trace, options = generated(bench, "errors")
@@ -209,7 +244,7 @@ def tables(bench):
 
 
 CHECKS = {"parts": parts, "slowest": slowest, "drops": drops, "causes": causes, "chosen": chosen, "words": words,
-          "tables": tables}
+          "parts_of_events": parts_of_events, "tables": tables}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)

@@ -121,9 +121,24 @@ def files(bench):
     bench.replay(e2e.SAMPLE)
     left = sorted(path.name for path in (bench.folder / "run").iterdir())
     bench.expect_equal(left, ["report.json", "responses.pcap"], "files after the next run")
+    # The trace is never written over; a picture that cannot be written costs no report.
+    for file, option in (("timeline.json", "--timeline"), ("packets.kanata", "--konata"), ("events.rxev", "--events")):
+        trace = bench.folder / "trace" / file
+        trace.parent.mkdir(exist_ok=True)
+        trace.write_bytes(e2e.SAMPLE.read_bytes())
+        done = bench.rxnic("replay", trace, option, "--out", "trace")
+        refused = done.returncode == 2 and "the trace itself" in done.stderr
+        bench.expect(refused, f"{file}: {done.returncode} {done.stderr}")
+        bench.expect(trace.read_bytes() == e2e.SAMPLE.read_bytes(), f"{file} was written over")
     (bench.folder / "run" / "timeline.json").symlink_to("/dev/full")
     done = bench.rxnic("replay", e2e.SAMPLE, "--out", "run", "--timeline", "--quiet")
     bench.expect(done.returncode == 1 and "timeline.json" in done.stderr, f"{done.returncode} {done.stderr}")
+    bench.expect((bench.folder / "run" / "report.json").is_file(), "the report went with the picture")
+    # A record's events go into a folder in which a capture's were.
+    bench.replay(e2e.SAMPLE, "--timeline", out="rxnic-run")
+    done = bench.rxnic("replay", record_of(bench), "--quiet", "--events-packets", "1-10")
+    left = sorted(path.name for path in (bench.folder / "rxnic-run").iterdir())
+    bench.expect("timeline.json" not in left and "events.rxev" in left, f"{left}: {done.stderr}")
 
 
 CHECKS = {"timeline": timeline, "konata": konata, "files": files}

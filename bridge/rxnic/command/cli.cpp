@@ -133,9 +133,10 @@ struct ReportCommand {
 
   void describe(CLI::App& app) {
     CLI::Option* const run = app.add_option("run_dir", folder, "Folder that a run wrote")->type_name("RUN_DIR");
-    app.add_flag("--schema", schema, "Print the JSON Schema of report.json, which says what each key means")
-        ->excludes(run);
-    format.describe(app);
+    CLI::Option* const as_schema =
+        app.add_flag("--schema", schema, "Print the JSON Schema of report.json, which says what each key means")
+            ->excludes(run);
+    format.describe(app)->excludes(as_schema);
   }
 
   int run() const {

@@ -14,8 +14,9 @@
 namespace rxnic {
 
 namespace {
+constexpr std::uint64_t kDefaultLimit = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostQps = 65536, kMostPackets = 20'000;
-}
+}  // namespace
 
 void EventsOption::describe(CLI::App& app) {
   app.add_flag("--events", events_,
@@ -40,13 +41,15 @@ void EventsOption::describe(CLI::App& app) {
       ->default_str("1G");
 }
 
-bool EventsOption::wanted() const { return events_ || timeline_ || konata_ || from_ || to_ || packets_ || qps_; }
+bool EventsOption::wanted() const {
+  return events_ || timeline_ || konata_ || limit_ || from_ || to_ || packets_ || qps_;
+}
 
 EventRequest EventsOption::request(const std::string& folder) const {
   EventRequest r;
   if (!wanted()) return r;
   r.path = (std::filesystem::path(folder) / kFile).string();
-  r.limit = limit_;
+  r.limit = limit_.value_or(kDefaultLimit);
   if (from_) r.time_ps.from = parse_time("--events-from", *from_);
   if (to_) r.time_ps.to = parse_time("--events-to", *to_);
   if (r.time_ps.to <= r.time_ps.from) {

@@ -27,7 +27,7 @@ class EventsOption {
  private:
   bool events_ = false, timeline_ = false, konata_ = false;
   std::optional<std::string> from_, to_, packets_, qps_;
-  std::uint64_t limit_ = std::uint64_t{1} << 30;
+  std::optional<std::uint64_t> limit_;
 };
 
 }  // namespace rxnic

@@ -81,7 +81,7 @@ void ExplainCommand::describe(CLI::App& app) {
                  "rates, what was not carried out, repeats, NAKs, marks, latencies, waits; all columns with --format")
       ->check(CLI::IsMember({"qp", "size", "opcode", "nic"}))
       ->type_name("qp|size|opcode|nic");
-  app.add_option("--nic", nic_, "Of this NIC only")->type_name("NIC");
+  app.add_option("--nic", nic_, "Of this NIC only")->check(CLI::Range(0, 63))->type_name("NIC");
   app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -150,7 +150,14 @@ int ExplainCommand::run() const {
     std::vector<PacketLife> lives;
     const bool none = (given("--slowest") || given("--wr-id")) && query.numbers.empty();
     if (!none) lives = lives_of(events, query, found);
+    if (given("--message") && !events.has_all_packets()) {
+      throw std::invalid_argument(
+          fmt::format("--message: found {} without all packets of the run; expected --packet", events.path()));
+    }
     if (lives.empty()) throw std::invalid_argument(fmt::format("{}: found no such packet", events.path()));
+    if (slow.empty() && found > lives.size() && format_.format() != Format::kText) {
+      print_message(fmt::format("{} packets more: --most {}", count_text(found - lives.size()), found));
+    }
     if (!slow.empty()) {
       for (std::size_t rank = 0; rank < slow.size(); ++rank) {
         const SlowMessage& m = slow[rank];

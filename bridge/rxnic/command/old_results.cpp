@@ -75,6 +75,21 @@ bool writes_waves(const CLI::App& command) {
                      [&](const char* option) { return command.get_option(option)->count() != 0; });
 }
 
+void remove_events(const fs::path& folder, const std::string& trace) {
+  remove_result(folder / EventsOption::kFile, kEventMagic, trace);
+  remove_result(folder / EventsOption::kTimeline, kTimelineBegins, trace);
+  remove_result(folder / EventsOption::kKonata, kKonataBegins, trace);
+}
+
+bool writes_events(const CLI::App& command) {
+  constexpr const char* kOptions[] = {"--events",    "--timeline",       "--konata",     "--events-from",
+                                      "--events-to", "--events-packets", "--events-qps", "--events-limit"};
+  return std::any_of(std::begin(kOptions), std::end(kOptions), [&](const char* name) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    return option != nullptr && option->count() != 0;
+  });
+}
+
 void remove_of(const CLI::App& command) {
   const CLI::Option* const out = command.get_option_no_throw("--out");
   if (out == nullptr) return;
@@ -87,16 +102,15 @@ void remove_of(const CLI::App& command) {
   if (of_record && fs::equivalent(trace, folder, ignored)) return;
   if (!of_record || out->count() != 0) {
     remove_result(folder / "report.json", kReport, trace);
-    remove_result(folder / EventsOption::kFile, kEventMagic, trace);
-    remove_result(folder / EventsOption::kTimeline, kTimelineBegins, trace);
-    remove_result(folder / EventsOption::kKonata, kKonataBegins, trace);
+    remove_events(folder, trace);
     const std::string responses = folder / "responses.pcap";
     remove_result(responses, "", trace);
     for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
       remove_result(other_responses(responses, link), "", trace);
     }
-  } else if (!writes_waves(command)) {
-    return;
+  } else {
+    if (writes_events(command)) remove_events(folder, trace);
+    if (!writes_waves(command)) return;
   }
   remove_waves(folder, trace);
 }

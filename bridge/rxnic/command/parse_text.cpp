@@ -16,8 +16,8 @@ constexpr std::uint64_t kMostPs = 1'000'000'000'000'000'000;
 
 std::uint64_t parse_time(const char* option, const std::string& text) {
   if (const auto ps = quantity(text, "ps"); ps && *ps <= kMostPs) return *ps;
-  throw std::invalid_argument(
-      fmt::format("{}: found '{}'; expected a time of the model in ns, us or ms, such as 1.5us", option, text));
+  throw std::invalid_argument(fmt::format(
+      "{}: found '{}'; expected a time of the model in ps, ns, us, ms or s, whole in ps, such as 1.5us", option, text));
 }
 
 bool parse_number(std::string_view text, std::uint64_t& number) {

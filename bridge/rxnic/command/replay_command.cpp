@@ -38,8 +38,8 @@ Pace parse_pace(const std::string& text) {
   if (text == "captured") return {Pace::Kind::kCaptured, 0};
   if (text == "line-rate") return {Pace::Kind::kLineRate, 0};
   double gbps = 0;
-  if (const auto mbps = quantity(text, "Mb/s")) {
-    gbps = static_cast<double>(*mbps) / 1000;
+  if (const auto rate = quantity(text, "b/s")) {
+    gbps = static_cast<double>(*rate) * 1e-9;
   } else {
     std::size_t used = 0;
     try {
@@ -244,13 +244,14 @@ int ReplayCommand::replay_capture() {
   for (const std::string& file :
        {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
         other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
-        options_.cqes_path, options_.waves.path, options_.events.path}) {
+        options_.cqes_path, options_.waves.path, options_.events.path, (folder / EventsOption::kTimeline).string(),
+        (folder / EventsOption::kKonata).string()}) {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);
-  const std::string pictures = events_.write_pictures(options_.events);
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);
+  const std::string pictures = events_.write_pictures(options_.events);
   if (quiet_) return end_of(result);
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += rtl_text(result);
@@ -314,7 +315,7 @@ int ReplayCommand::replay_folder() {
       "{} reads and {} writes of their memory ({} CQEs among them),\n"
       "{} frames on the wire{}\n",
       run.cut.empty() ? "" : " as far as it is recorded", count_text(run.cycles), count_text(run.events),
-      count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
+      count_text(run.reads), count_text(run.writes), count_text(run.cqes), count_text(run.frames),
       run.report_compared ? ", the report" : "");
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);

@@ -30,13 +30,30 @@ std::uint32_t get(const char* from) {
   return n;
 }
 
+// A name in it may be no UTF-8.
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// An object, or null: it is none, or nested deeper than those that are written.
+nlohmann::json object_of(const std::string& text) {
+  constexpr int kDeepest = 8;
+  bool deep = false;
+  const auto look = [&deep](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    deep = deep || depth > kDeepest;
+    return !deep;
+  };
+  nlohmann::json json = nlohmann::json::parse(text, look, false);
+  return json.is_object() && !deep ? json : nlohmann::json();
+}
+
 }  // namespace
 
 EventWriter::EventWriter(std::string path, const nlohmann::ordered_json& description, std::uint64_t limit)
     : path_(std::move(path)), limit_(limit), file_(open_to_write(path_)) {
   if (std::fwrite(kEventMagic.data(), 1, kEventMagic.size(), file_.get()) != kEventMagic.size()) refuse();
   bytes_ = kEventMagic.size();
-  chunk(kDescription, 0, description.dump());
+  chunk(kDescription, 0, text_of(description));
 }
 
 EventWriter::~EventWriter() = default;
@@ -96,7 +113,7 @@ void EventWriter::close(nlohmann::ordered_json end) {
     end["rows"][name] = rows_[t];
     end["left_out"][name] = left_out_[t];
   }
-  chunk(kEnd, 0, end.dump());
+  chunk(kEnd, 0, text_of(end));
   if (std::fclose(file_.release()) != 0) refuse();
 }
 
@@ -121,7 +138,7 @@ EventReader::EventReader(const std::string& path) : path_(path), file_(std::fope
   std::uint8_t kind = 0;
   std::uint32_t rows = 0;
   if (!read_chunk(kind, rows, raw_) || kind != kDescription) refuse("no description", "one as the first chunk");
-  description_ = nlohmann::json::parse(raw_, nullptr, false);
+  description_ = object_of(raw_);
   if (!description_.is_object()) refuse("no JSON object", "the description");
   first_ = place_;
 }
@@ -161,7 +178,7 @@ bool EventReader::next() {
   std::uint32_t rows = 0;
   if (!read_chunk(kind, rows, raw_)) return false;
   if (kind == kEnd) {
-    end_ = nlohmann::json::parse(raw_, nullptr, false);
+    end_ = object_of(raw_);
     if (!end_.is_object()) refuse("no JSON object", "the end");
     return false;
   }

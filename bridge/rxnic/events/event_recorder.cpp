@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kCheckpointCycles = 4096;
 constexpr std::size_t kChunkPackets = 8192, kChunkRows = 65536;  // written when there are so many
 constexpr std::size_t kMostPeers = 65536;
+constexpr std::uint64_t kEver = std::uint64_t{1} << 50;  // no run has so many cycles
 
 template <class E>
 nlohmann::ordered_json names_of() {
@@ -97,6 +98,9 @@ EventRecorder::EventRecorder(const EventRequest& request, const RunResult& about
   description["overrides"] = about.overrides;
   description["seed"] = about.seed;
   description["clock_period_ps"] = period;
+  description["all_packets"] = first_ == 0 && last_ >= kEver && request.packets.empty() && request.qps.empty();
+  description["from_cycle"] = first_;
+  description["to_cycle"] = std::min(last_, kEver);
   description["nics"] = nics;
   description["block"] = blocks;
   description["counter"] = counters;
@@ -115,10 +119,10 @@ EventRecorder::~EventRecorder() {
   for (const auto& of : blocks_) of->block().set_observer(nullptr);
 }
 
-bool EventRecorder::is_wanted(std::uint64_t packet, std::uint64_t qp) const {
+bool EventRecorder::is_wanted(std::uint64_t packet, std::optional<std::uint64_t> qp) const {
   const auto has = [packet](const EventRange& range) { return range.has(packet); };
   return (request_.packets.empty() || std::ranges::any_of(request_.packets, has)) &&
-         (request_.qps.empty() || std::ranges::find(request_.qps, qp) != request_.qps.end());
+         (request_.qps.empty() || !qp || std::ranges::find(request_.qps, *qp) != request_.qps.end());
 }
 
 void EventRecorder::OfNic::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
@@ -214,6 +218,7 @@ void EventRecorder::on_frame(std::uint32_t nic, Bytes frame, LinkLayer link, std
                              std::uint64_t time_ps) {
   FrameRow row{time_ps, nic, ++frames_, answered, 0, 0, 0, 0, 0, 0};
   if (!request_.time_ps.has(time_ps)) return;
+  if (answered != 0 && !request_.packets.empty() && !is_wanted(answered, {})) return;
   Headers h;
   if (parse(frame, link, h) == ParseStatus::kOk) {
     row.opcode = h.opcode;
@@ -314,7 +319,8 @@ std::string EventRecorder::finish() {
   nlohmann::ordered_json qps = nlohmann::ordered_json::array();
   for (const auto& [key, peer] : peers_) {
     nlohmann::ordered_json qp{{"nic", key.first}, {"qp", key.second}, {"transport", name_of(peer.transport)}};
-    if (!is_datagram(peer.transport)) qp["peer"] = peer.address, qp["peer_qp"] = peer.qp;
+    if (!is_datagram(peer.transport)) qp["peer"] = peer.address;
+    if (!is_datagram(peer.transport) && peer.qp != 0) qp["peer_qp"] = peer.qp;
     qps.push_back(qp);
   }
   file_->close({{"cycles", end}, {"qps", qps}});

@@ -2,16 +2,18 @@
 // Keeps what happens in a run, as the blocks' observers see it, for --events.
 //
 //   R1  Nothing in the model depends on it: the state hash is that of a run without it.
-//   R2  The file is the same in all engine modes and step orders. Rows wait until the cycles before a checkpoint are
-//       over, and are sorted then.
-//   R3  What is not asked for (EventRequest) has no row. Activities and counters follow the time alone: they tell what
-//       a packet waited for.
+//   R2  Packets, completions, frames and activities are the same in all engine modes and step orders. Rows wait until
+//       the cycles before a checkpoint are over, and are sorted then. Counters are the same in all step orders; a mode
+//       that skips cycles may count a packet sooner.
+//   R3  What is not asked for (EventRequest) has no row. Activities and counters follow the time alone, and so do
+//       frames that answer no packet that is known.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,7 +93,7 @@ class EventRecorder final {
   template <class Row>
   void flush(EventTable table, std::vector<Row>& rows, std::size_t least);
   void flush_activities(std::size_t least);
-  bool is_wanted(std::uint64_t packet, std::uint64_t qp) const;
+  bool is_wanted(std::uint64_t packet, std::optional<std::uint64_t> qp) const;
   bool is_in_time(std::uint64_t from, std::uint64_t to) const { return from <= last_ && to >= first_; }
   void note_peer(std::uint32_t nic, const AckRequest& p, const Packet& buffer);
 

@@ -8,6 +8,7 @@ std::string_view rule_of(DropReason reason) {
     case DropReason::kNone:
     case DropReason::kRxBufferFull:        // the size of a memory
     case DropReason::kTruncatedInCapture:  // no fault of the packet
+    case DropReason::kHostMemory:          // a fault of the host
     case DropReason::kCount:
       return "";
     case DropReason::kTooShort:
@@ -35,6 +36,8 @@ std::string_view rule_of(DropReason reason) {
     case DropReason::kPsnAhead:
     case DropReason::kUcSequence:
     case DropReason::kInvalidRequest:
+    case DropReason::kNoReceiveWqe:
+    case DropReason::kWqeStoreFull:
     case DropReason::kRemoteAccess:
     case DropReason::kMessageTooLong:
     case DropReason::kUnsolicitedAnswer:
@@ -48,11 +51,6 @@ std::string_view rule_of(DropReason reason) {
     case DropReason::kLocalOperation:
     case DropReason::kSquashed:
       return "6.7";
-    case DropReason::kHostMemory:
-      return "6.8";
-    case DropReason::kNoReceiveWqe:
-    case DropReason::kWqeStoreFull:
-      return "6.9";
     case DropReason::kRendezvousFull:
       return "5.7";
     case DropReason::kCqOverrun:
@@ -64,12 +62,11 @@ std::string_view rule_of(DropReason reason) {
 std::string_view rule_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kExecute:
+    case Outcome::kNak:
       return "6.2";
     case Outcome::kAckAgain:
     case Outcome::kReplay:
       return "6.4";
-    case Outcome::kNak:
-      return "6.8";
     case Outcome::kUndecided:
     case Outcome::kAnswer:
     case Outcome::kDrop:

@@ -38,6 +38,11 @@ std::string words_of(E value) {
   return "?";
 }
 
+// kCount: it is not kept.
+std::string_view activity_name(Activity activity) {
+  return activity == Activity::kCount ? std::string_view("not kept") : name_of(activity);
+}
+
 std::string cycles_text(std::uint64_t n, std::uint64_t period_ps) {
   return fmt::format("{} cycle{} ({})", count_text(n), n == 1 ? "" : "s", time_text(n * period_ps));
 }
@@ -61,8 +66,9 @@ std::string decision(std::uint64_t outcome, std::uint64_t reason, std::uint64_t 
   if (!rule.empty()) rule = fmt::format(" (rule {})", rule);
   if (why != DropReason::kNone) {
     std::string words = words_of(why);
+    const bool says_more = why == DropReason::kNoReceiveWqe || why == DropReason::kWqeStoreFull;  // of RC
+    if (says_more || what == Outcome::kNak) words.resize(std::min(words.size(), words.find(';')));
     if (what == Outcome::kNak) {
-      words.resize(std::min(words.size(), words.find(';')));
       words += fmt::format("; answered with {}", nak_name(syndrome));
     }
     return fmt::format("not carried out, {}: {}{}", name_of(why), words, rule);
@@ -94,7 +100,7 @@ bool tells(const std::vector<Cause>& causes) {
 nlohmann::ordered_json causes_json(const std::vector<Cause>& causes) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Cause& c : causes) {
-    all.push_back({{"block", name_of(c.station)}, {"activity", name_of(c.activity)}, {"cycles", c.cycles}});
+    all.push_back({{"block", name_of(c.station)}, {"activity", activity_name(c.activity)}, {"cycles", c.cycles}});
   }
   return all;
 }
@@ -123,9 +129,10 @@ void add_causes(std::string& out, const char* what, const std::vector<Cause>& ca
       others += c.cycles;
       continue;
     }
-    std::string text(name_of(c.activity));
+    std::string text(activity_name(c.activity));
     if (c.station != of) text += fmt::format(" in {}", name_of(c.station));
-    if (c.activity > Activity::kBlocked && text.size() + words_of(c.activity).size() <= kColumns) {
+    if (c.activity > Activity::kBlocked && c.activity < Activity::kCount &&
+        text.size() + words_of(c.activity).size() <= kColumns) {
       text += ": " + words_of(c.activity);
     }
     line(c.cycles, text);

@@ -61,6 +61,11 @@ class Causes {
   const ActivityTimes& activities_;
 };
 
+void add_answer(PacketLife& life, const FrameRow& frame) {
+  constexpr std::size_t kMost = 64;  // of a READ there are more
+  if (life.answers.size() < kMost) life.answers.push_back(frame);
+}
+
 // The packets that left each block, of those that may have held up others.
 class Leavers {
  public:
@@ -157,6 +162,8 @@ std::vector<PacketLife> lives_of(RunEvents& events, const PacketQuery& query, st
     if (row.number != 0) by_number[row.number].push_back(n);
     if (row.has(kPacketAcknowledges)) by_answer.emplace(std::pair(row.peer_qp, row.answer_psn), n);
   }
+  const bool all_packets = events.has_all_packets();
+  for (PacketLife& life : lives) life.message = all_packets ? life.message : 0;
   const Intervals intervals(std::move(times));
   const ActivityTimes activities(events, intervals);
   const Causes causes(events, activities);
@@ -169,7 +176,7 @@ std::vector<PacketLife> lives_of(RunEvents& events, const PacketQuery& query, st
     for (StationStay& stay : life.stays) {
       stay.waited_for = causes.of(life.row, stay.station, {stay.from, stay.from + stay.wait});
       stay.inside = causes.of(life.row, stay.station, {stay.from + stay.wait, stay.from + stay.wait + stay.block});
-      leavers.find(life.row, stay);
+      if (all_packets) leavers.find(life.row, stay);
     }
   }
   events.for_each<CompletionRow>(EventTable::kCompletions, [&](const CompletionRow& row) {
@@ -183,7 +190,7 @@ std::vector<PacketLife> lives_of(RunEvents& events, const PacketQuery& query, st
     if (row.answered != 0) {
       const auto of = by_number.find(row.answered);
       if (of == by_number.end()) return;
-      for (const std::size_t n : of->second) lives[n].answers.push_back(row);
+      for (const std::size_t n : of->second) add_answer(lives[n], row);
       return;
     }
     if ((opcode_info(static_cast<std::uint8_t>(row.opcode)).traits & kResponse) == 0) return;
@@ -191,7 +198,7 @@ std::vector<PacketLife> lives_of(RunEvents& events, const PacketQuery& query, st
     for (auto at = from; at != to; ++at) {
       const PacketRow& packet = lives[at->second].row;
       if (packet.nic == row.nic && row.left_ps >= packet.left * events.period_ps()) {
-        lives[at->second].answers.push_back(row);
+        add_answer(lives[at->second], row);
       }
     }
   });

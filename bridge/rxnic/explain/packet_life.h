@@ -5,7 +5,8 @@
 //       add up to that time. A stay is the wait in front of a block, and the time in the block.
 //   R2  What it waited for is what the block did meanwhile. While the block was blocked, it is what the next block of
 //       the path did, and so on. The last one may be blocked by the wire.
-//   R3  Who held it up is the packet that left the block last, while this one waited for it.
+//   R3  Who held it up is the packet that left the block last, while this one waited for it. Nobody is named, and
+//       messages have no numbers, when the events are not of all packets.
 #pragma once
 
 #include <optional>
@@ -36,7 +37,7 @@ struct PacketLife {
   std::uint64_t message = 0;  // number of the message that it ends; 0: it ends none
   std::vector<StationStay> stays;
   std::optional<CompletionRow> completion;
-  std::vector<FrameRow> answers;
+  std::vector<FrameRow> answers;  // the first ones
   std::uint64_t cycles() const { return row.left - row.arrived; }
 };
 

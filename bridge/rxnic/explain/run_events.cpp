@@ -51,15 +51,16 @@ RunEvents::RunEvents(const std::string& folder) : path_(file_of(folder)), reader
   const auto number = [&](const char* key, std::uint64_t least, std::uint64_t most) {
     const auto found = d.find(key);
     if (found == d.end() || !found->is_number_unsigned() || *found < least || *found > most) {
-      throw std::invalid_argument(fmt::format(
-          "{}: {}: found {}; expected {} to {}", path_, key,
-          found == d.end() ? "nothing" : found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), least,
-          most));
+      throw std::invalid_argument(fmt::format("{}: {}: found {}; expected {} to {}", path_, key,
+                                              found == d.end() ? "nothing" : found->type_name(), least, most));
     }
     return found->get<std::uint64_t>();
   };
   period_ps_ = number("clock_period_ps", 1, 1'000'000'000);
   nics_ = static_cast<std::uint32_t>(number("nics", 1, kMostNics));
+  if (const auto all = d.find("all_packets"); all != d.end() && all->is_boolean()) all_packets_ = all->get<bool>();
+  if (d.contains("from_cycle")) kept_.from = number("from_cycle", 0, ~std::uint64_t{0});
+  if (d.contains("to_cycle")) kept_.to = number("to_cycle", 0, ~std::uint64_t{0} - 1) + 1;
   places_.resize(nics_);
   for (auto& of : places_) of.fill(kNoBlock);
   const auto blocks = d.find("block");
@@ -82,20 +83,45 @@ std::uint64_t RunEvents::block_of(std::uint64_t nic, Station station) const {
   return nic < places_.size() ? places_[nic][static_cast<std::size_t>(station)] : kNoBlock;
 }
 
+namespace {
+
+// Rows of a table that a limit has left out; 1 of a file without its end.
+std::uint64_t left_out(const nlohmann::json& end, const char* table) {
+  const auto rows = end.find("left_out");
+  if (rows == end.end() || !rows->is_object()) return 1;
+  const auto of = rows->find(table);
+  return of == rows->end() || !of->is_number_unsigned() ? 1 : of->get<std::uint64_t>();
+}
+
+bool is_number(const nlohmann::json& object, const char* key, std::uint64_t value) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() && *found == value;
+}
+
+}  // namespace
+
+bool RunEvents::has_all_packets() const { return all_packets_ && left_out(reader_.end(), "packets") == 0; }
+bool RunEvents::has_all_activities() const { return left_out(reader_.end(), "activities") == 0; }
+
 std::string RunEvents::peer_of(std::uint64_t nic, std::uint64_t qp) const {
   const nlohmann::json& end = reader_.end();
   const auto qps = end.find("qps");
   if (qps == end.end() || !qps->is_array()) return {};
   for (const nlohmann::json& q : *qps) {
-    if (!q.is_object() || q.value("nic", nlohmann::json()) != nic || q.value("qp", nlohmann::json()) != qp) continue;
+    if (!q.is_object() || !is_number(q, "nic", nic) || !is_number(q, "qp", qp)) continue;
     const auto peer = q.find("peer"), peer_qp = q.find("peer_qp");
-    if (peer == q.end() || !peer->is_string() || peer_qp == q.end() || !peer_qp->is_number_unsigned()) return {};
-    return fmt::format("{} QP {:#x}", peer->get<std::string>(), peer_qp->get<std::uint64_t>());
+    if (peer == q.end() || !peer->is_string()) return {};
+    std::string text = peer->get<std::string>();
+    std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
+    if (peer_qp == q.end() || !peer_qp->is_number_unsigned()) return text;
+    return fmt::format("{} QP {:#x}", text, peer_qp->get<std::uint64_t>());
   }
   return {};
 }
 
-ActivityTimes::ActivityTimes(RunEvents& events, const Intervals& intervals) : parts_(events.blocks()) {
+ActivityTimes::ActivityTimes(RunEvents& events, const Intervals& intervals)
+    : parts_(events.blocks()), kept_(events.kept()) {
+  std::uint64_t latest = 0;
   std::vector<Part> last(events.blocks());  // begins in cycle 0, starved
   const auto keep = [&](std::size_t block, std::uint64_t to) {
     Part& part = last[block];
@@ -106,20 +132,26 @@ ActivityTimes::ActivityTimes(RunEvents& events, const Intervals& intervals) : pa
     if (row.block >= last.size() || row.activity >= static_cast<std::uint64_t>(Activity::kCount)) return;
     if (row.from < last[row.block].time.from) return;  // no order: not of a run
     keep(row.block, row.from);
+    latest = std::max(latest, row.from);
     last[row.block] = {{row.from, 0}, static_cast<Activity>(row.activity)};
   });
   for (std::size_t b = 0; b < last.size(); ++b) keep(b, ~std::uint64_t{0});
+  if (!events.has_all_activities()) kept_.to = std::min(kept_.to, latest);
 }
 
 std::vector<ActivityTimes::Part> ActivityTimes::of(std::uint64_t block, Interval time) const {
   if (time.to <= time.from) return {};
   if (block >= parts_.size()) return {{time, Activity::kStarved}};
-  const std::vector<Part>& all = parts_[block];
   std::vector<Part> found;
-  auto at = std::ranges::upper_bound(all, time.from, {}, [](const Part& p) { return p.time.to; });
-  for (; at != all.end() && at->time.from < time.to; ++at) {
-    found.push_back({{std::max(at->time.from, time.from), std::min(at->time.to, time.to)}, at->activity});
+  const Interval known{std::clamp(kept_.from, time.from, time.to), std::clamp(kept_.to, time.from, time.to)};
+  if (known.to <= known.from) return {{time, Activity::kCount}};
+  if (time.from < known.from) found.push_back({{time.from, known.from}, Activity::kCount});
+  const std::vector<Part>& all = parts_[block];
+  auto at = std::ranges::upper_bound(all, known.from, {}, [](const Part& p) { return p.time.to; });
+  for (; at != all.end() && at->time.from < known.to; ++at) {
+    found.push_back({{std::max(at->time.from, known.from), std::min(at->time.to, known.to)}, at->activity});
   }
+  if (known.to < time.to) found.push_back({{known.to, time.to}, Activity::kCount});
   return found;
 }
 

@@ -39,6 +39,12 @@ class RunEvents {
   static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
   std::uint64_t block_of(std::uint64_t nic, Station station) const;
   std::size_t blocks() const { return blocks_; }
+  // Every packet of the run has a row. Asks for the end of the file: after the last chunk was read.
+  bool has_all_packets() const;
+  // The cycles of which activities were asked for.
+  Interval kept() const { return kept_; }
+  // Whether all activities of that time are there, not those up to a limit or to the death of the run.
+  bool has_all_activities() const;
   // `nic0 QP 0x11`: its peer in words, "" when it is not known. After the last chunk was read.
   std::string peer_of(std::uint64_t nic, std::uint64_t qp) const;
   // f(row) for each row of a table, in the order of the file.
@@ -57,6 +63,8 @@ class RunEvents {
   std::uint64_t period_ps_ = 1;
   std::uint32_t nics_ = 0;
   std::size_t blocks_ = 0;
+  bool all_packets_ = true;
+  Interval kept_{0, ~std::uint64_t{0}};
   std::vector<std::array<std::uint64_t, kStations>> places_;  // by NIC
 };
 
@@ -68,11 +76,12 @@ class ActivityTimes {
     Interval time;
     Activity activity = Activity::kStarved;
   };
-  // In order, without gaps; a block that is none was starved.
+  // In order, without gaps. Where nothing is kept the activity is kCount; a block that is none was starved.
   std::vector<Part> of(std::uint64_t block, Interval time) const;
 
  private:
   std::vector<std::vector<Part>> parts_;  // by block
+  Interval kept_;
 };
 
 }  // namespace rxnic

@@ -153,6 +153,12 @@ LiveFigures FabricSimulation::figures() const {
   return f;
 }
 
+std::uint64_t FabricSimulation::cqes() const {
+  std::uint64_t sum = 0;
+  for (const auto& station : stations_) sum += station->nic.cqe_generator.counters().cqes;
+  return sum;
+}
+
 RegionCounts FabricSimulation::count() {
   RegionCounts counts;
   for (const auto& station : stations_) {

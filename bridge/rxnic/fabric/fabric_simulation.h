@@ -55,6 +55,7 @@ class FabricSimulation {
   void run();
   void stop() { engine.stop(); }
   Cycle now() const { return engine.now(); }
+  std::uint64_t cqes() const;  // written so far
   LiveFigures figures() const;
   // Everything of a report but what was run.
   void collect(RunResult& result);

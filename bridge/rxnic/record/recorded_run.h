@@ -30,8 +30,8 @@ std::string wire_file(const std::string& folder);
 
 struct RecordedRun {
   RunResult result;
-  std::string difference;    // the first one, in words; empty: equal
-  std::uint64_t cycles = 0;  // of the whole run
+  std::string difference;              // the first one, in words; empty: equal
+  std::uint64_t cycles = 0, cqes = 0;  // of the whole run
   std::uint64_t events = 0, reads = 0, writes = 0, frames = 0;
   bool report_compared = false;
   std::string cut;  // why the record ends before the run did; empty: it does not

@@ -338,14 +338,10 @@ void verdict(SummaryWriter& w, const Verdict& v) {
   for (std::size_t n = 0; n < v.distrust.size(); ++n) w.line(n == 0 ? "distrust" : "", v.distrust[n]);
 }
 
-void next(SummaryWriter& w, const Verdict& v, const std::string& trace) {
+void next(SummaryWriter& w, const Verdict& v) {
   if (v.next.empty()) return;
   w.heading("what to try next");
-  for (std::string text : v.next) {
-    const std::size_t at = text.find(kTraceWord);
-    if (at != text.npos && !trace.empty()) text.replace(at, kTraceWord.size(), trace);
-    w.raw("  " + text + '\n');
-  }
+  for (const std::string& text : v.next) w.raw("  " + text + '\n');
 }
 
 void capture_summary(SummaryWriter& w, const RunResult& r) {
@@ -371,7 +367,7 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
   speed(w, r);
   stages(w, r);
   cycle_stacks(w, "where the cycles went", r.blocks);
-  next(w, of, r.trace);
+  next(w, of);
 }
 
 std::string figure_text(double value) {
@@ -425,7 +421,7 @@ void program_summary(SummaryWriter& w, const RunResult& r) {
                  nic.blocks);
   }
   if (r.what_if) what_if(w, *r.what_if);
-  next(w, of, r.trace);
+  next(w, of);
 }
 
 }  // namespace

@@ -137,13 +137,6 @@ std::uint64_t counter(const std::vector<BlockResult>& blocks, std::string_view s
   return 0;
 }
 
-std::uint64_t named(const std::vector<NamedCount>& counts, std::string_view name) {
-  for (const auto& [key, value] : counts) {
-    if (key == name) return value;
-  }
-  return 0;
-}
-
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 
 std::string words_of(Activity activity) {
@@ -253,7 +246,7 @@ class Judge {
       const bool held_up = cycles_of(*b, Activity::kBlocked) / with_work(*b) >= kHeldUp;
       if (!held_up && end == nullptr) continue;  // those behind may be
       end = b;
-      if (!held_up) break;
+      if (!held_up || stem == kPath[std::size(kPath) - 1]) break;
       chain += (chain.empty() ? "" : ", ") + b->stem;
     }
     return end;
@@ -365,10 +358,10 @@ class Judge {
     }
   }
 
-  const std::vector<StageResult>& stages() const { return r_.stages; }
+  const std::vector<StageResult>& stages() const { return nic_.stages; }
 
   void distrust() {
-    const std::uint64_t timed = r_.latency_ns.count + r_.write_ns.count + r_.read_ns.count;
+    const std::uint64_t timed = this->timed();
     if (timed == 0) {
       v_.distrust.emplace_back("no message has a time");
     } else if (timed < kFewMessages) {
@@ -383,9 +376,10 @@ class Judge {
     if (r_.of_programs()) return;
     const auto ambiguous = static_cast<std::uint64_t>(std::ranges::count_if(r_.qps, &CapturedQp::ambiguous));
     if (ambiguous != 0) v_.distrust.push_back(fmt::format("which QPs are pairs is ambiguous for {}", ambiguous));
-    if (const std::uint64_t gaps = named(nic_.transport, "psn_gap_packets"); gaps != 0) {
-      v_.distrust.push_back(fmt::format("{} packets are missing in the capture", count_text(gaps)));
-    }
+    std::uint64_t missing = 0;
+    for (const CapturedQp& q : r_.qps) missing += q.psns_missing;
+    if (missing != 0)
+      v_.distrust.push_back(fmt::format("{} PSNs of requests are not in the capture", count_text(missing)));
     if (r_.sniffer.one_in > 1)
       v_.distrust.push_back(fmt::format("the capture is a sample: 1 packet in {}", r_.sniffer.one_in));
     if (v_.bound_by != "host") v_.distrust.push_back(fmt::format("assumed: a host that posts in time ({})", r_.host));
@@ -393,29 +387,29 @@ class Judge {
 
   void cold(const char* what, std::uint64_t misses, std::uint64_t hits) {
     const std::uint64_t all = misses + hits;
-    if (all == 0 || misses == 0) return;
-    const double share = static_cast<double>(misses) / static_cast<double>(all);
-    const bool first_uses = all < 20 * misses && r_.latency_ns.count + r_.write_ns.count < kFewMessages;
-    if (first_uses && share > kCold) {
-      v_.distrust.push_back(fmt::format("cold caches: {} of {} lookups of {} missed, most of them first uses",
-                                        count_text(misses), count_text(all), what));
-    }
+    if (all == 0 || static_cast<double>(misses) <= kCold * static_cast<double>(all)) return;
+    if (timed() >= kFewMessages) return;
+    v_.distrust.push_back(fmt::format("cold caches: {} of {} lookups of {} missed, first uses among them",
+                                      count_text(misses), count_text(all), what));
   }
+  std::uint64_t timed() const { return nic_.latency_ns.count + nic_.write_ns.count + nic_.read_ns.count; }
 
   void next() {
-    const std::string run(r_.of_programs() ? "RUN_DIR" : kTraceWord);
+    const char* const again = r_.of_programs() ? "replay its record" : "replay it again";
     for (const VerdictParameter& p : v_.parameters) {
       const ParamDescriptor* const d = descriptor_of(p.name);
       const std::string other = d == nullptr ? std::string() : other_value(*d, r_.params);
       if (other.empty()) continue;
-      v_.next.push_back(fmt::format("rxnic replay --set {}={} {}", p.name, other, run));
+      v_.next.push_back(fmt::format("{} with --set {}={}", again, p.name, other));
       break;
     }
-    if (v_.bound_by == "host" && !r_.of_programs()) v_.next.push_back(fmt::format("rxnic replay --psn strict {}", run));
-    if ((v_.bound_by == "idle" || v_.bound_by == "sender") && !r_.of_programs() && r_.pace != "line-rate") {
-      v_.next.push_back(fmt::format("rxnic replay --pace line-rate {}", run));
+    const bool capture = !r_.of_programs();
+    if (capture && v_.bound_by == "host" && r_.psn != "strict")
+      v_.next.push_back(fmt::format("{} with --psn strict", again));
+    if (capture && (v_.bound_by == "idle" || v_.bound_by == "sender")) {
+      v_.next.push_back(fmt::format("{} with --pace line-rate", again));
     }
-    v_.next.push_back(fmt::format("rxnic replay --events {}, then rxnic explain --slowest 3", run));
+    v_.next.push_back(fmt::format("{} with --events --out DIR, then rxnic explain --slowest 3 DIR", again));
   }
 
   void add_parameter(std::string_view name) {

@@ -16,15 +16,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/system/run_result.h"
 
 namespace rxnic {
-
-// Stands for the capture in what to try next.
-inline constexpr std::string_view kTraceWord = "TRACE";
 
 struct VerdictParameter {
   std::string name;      // section.key
@@ -33,14 +29,14 @@ struct VerdictParameter {
 };
 
 struct Verdict {
-  std::string bound_by;                      // nothing, idle, sender, line, host, out_line, packet_buffer, or a block
+  std::string bound_by;                      // nothing, idle, sender, line, host, out_line, or a block
   std::string resource;                      // of a block: busy, or what it waits for (wqe, context...)
   double share = 0;                          // of the block's cycles, 0 to 1
   std::vector<VerdictParameter> parameters;  // that move it, the first one first
   bool backlog = false;
   std::vector<std::string> words;     // sentences, the reason first
   std::vector<std::string> distrust;  // what a reader should know before quoting a figure
-  std::vector<std::string> next;      // what to try, as commands or words
+  std::vector<std::string> next;      // what to try, in words
 };
 
 Verdict verdict_of(const RunResult& r);

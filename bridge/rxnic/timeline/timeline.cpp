@@ -238,6 +238,7 @@ class Timeline {
     for (const auto& [block, row] : now) write_wait(row, std::max(last_, row.from));
   }
   void write_wait(const ActivityRow& row, std::uint64_t to) {
+    to = std::min(to, events_.kept().to);
     const auto of = blocks_.find(row.block);
     const bool waits = row.activity >= static_cast<std::uint64_t>(Activity::kBlocked) &&
                        row.activity < static_cast<std::uint64_t>(Activity::kCount);

@@ -155,6 +155,23 @@ TEST_F(EventFile, AFileThatIsNoneIsRefusedWithThePlace) {
   EXPECT_GT(refused, 10u);
 }
 
+// Text that is no UTF-8 is replaced; what is nested deeper than what is written is refused, however deep.
+TEST_F(EventFile, NamesMayBeAnythingAndNothingIsDeep) {
+  {
+    EventWriter writer(path_, {{"trace", "caf\xe9.pcap"}}, 0);
+    writer.close({{"why", "\xff"}});
+  }
+  EventReader reader(path_);
+  EXPECT_EQ(reader.description()["trace"], "caf\xef\xbf\xbd.pcap");
+  nlohmann::ordered_json deep = 1;
+  for (int n = 0; n < 1000; ++n) deep = nlohmann::ordered_json::array({std::move(deep)});
+  { EventWriter(path_, {{"deep", deep}}, 0).close({}); }
+  EXPECT_THROW(EventReader{path_}, std::invalid_argument);
+  { EventWriter(path_, nlohmann::ordered_json::object(), 0).close({{"deep", deep}}); }
+  EventReader other(path_);
+  EXPECT_THROW(other.next(), std::invalid_argument);
+}
+
 TEST_F(EventFile, AFullDiskIsNamed) {
   EXPECT_THROW(
       {
