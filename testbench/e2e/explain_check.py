@@ -161,7 +161,8 @@ def parts_of_events(bench):
     middle = wanted[numbers[len(numbers) // 2]]
     ns = middle["arrived_cycle"] * middle["ns"] / middle["cycles"]
     for name, choice in (("time", ["--events-from", f"{ns / 1e3:.3f}us", "--events-to", f"{ns / 1e3 + 3:.3f}us"]),
-                         ("limit", ["--events-limit", str(size * 3 // 4)]), ("packets", ["--events-packets", "100-200"])):
+                         ("limit", ["--events-limit", str(size * 3 // 4)]),
+                         ("packets", ["--events-packets", "100-200"])):
         done = bench.rxnic("replay", trace, *options, *choice, "--quiet", "--out", name)
         bench.expect_equal(done.returncode, 0, f"{name}: {done.stderr}")
         lives = explain(bench, "--packet", "1-9999", "--most", "9999", folder=name)
