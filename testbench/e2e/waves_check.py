@@ -177,9 +177,9 @@ def window(bench):
 def refusals(bench):
     """Wrong windows exit 2 and are named; files that cannot be written exit 1."""
     for arguments, *parts in [
-            (["--waves-from", "12"], "--waves-from", "'12'", "ns, us or ms"),
+            (["--waves-from", "12"], "--waves-from", "'12'", "ps, ns, us, ms or s"),
             (["--waves-from", "-1us"], "--waves-from"),
-            (["--waves-to", "1h"], "--waves-to", "'1h'", "ns, us or ms"),
+            (["--waves-to", "1h"], "--waves-to", "'1h'", "ps, ns, us, ms or s"),
             (["--waves-to", "0ns"], "--waves-to", "0ns", "after"),
             (["--waves-from", "2us", "--waves-to", "2us"], "--waves-to", "2us", "after"),
             (["--waves-around", "0"], "--waves-around", "'0'", "from 1"),
