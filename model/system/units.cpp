@@ -35,4 +35,12 @@ std::string count_text(std::uint64_t n) {
   return digits;
 }
 
+std::string clause(std::string_view sentence) {
+  std::string words(sentence);
+  if (words.ends_with('.')) words.pop_back();
+  const auto capital = [&](std::size_t n) { return n < words.size() && words[n] >= 'A' && words[n] <= 'Z'; };
+  if (capital(0) && !capital(1)) words[0] = static_cast<char>(words[0] - 'A' + 'a');  // RC, MPT: names
+  return words;
+}
+
 }  // namespace rxnic

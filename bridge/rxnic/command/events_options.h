@@ -12,7 +12,7 @@ namespace rxnic {
 
 class EventsOption {
  public:
-  static constexpr const char* kFile = "events.rxev";
+  static constexpr const char* kFile = kEventsFile;
 
   void describe(CLI::App& app);
   bool wanted() const;

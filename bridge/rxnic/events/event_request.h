@@ -9,6 +9,8 @@
 
 namespace rxnic {
 
+inline constexpr const char* kEventsFile = "events.rxev";  // in the folder of a run
+
 struct EventRange {
   std::uint64_t from = 0, to = std::numeric_limits<std::uint64_t>::max();  // both are in it
   bool has(std::uint64_t n) const { return from <= n && n <= to; }

@@ -24,16 +24,10 @@ E value_of(std::uint64_t n) {
   return static_cast<E>(n);
 }
 
-// The sentence of a value, as a part of another sentence: "The ICRC is wrong." -> "the ICRC is wrong".
 template <class E>
 std::string words_of(E value) {
   for (const EnumeratorInfo& info : Enumeration<E>::kValues) {
-    if (info.value != static_cast<std::uint8_t>(value)) continue;
-    std::string words(info.sentence);
-    if (words.ends_with('.')) words.pop_back();
-    const bool name = words.size() > 1 && words[1] >= 'A' && words[1] <= 'Z';  // as in RC, MPT
-    if (!words.empty() && !name && words[0] >= 'A' && words[0] <= 'Z') words[0] = static_cast<char>(words[0] + 32);
-    return words;
+    if (info.value == static_cast<std::uint8_t>(value)) return clause(info.sentence);
   }
   return "?";
 }

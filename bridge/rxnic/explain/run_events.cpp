@@ -7,22 +7,23 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "bridge/rxnic/events/event_request.h"
 #include "model/types/station.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr const char* kFile = "events.rxev";
 constexpr std::uint64_t kMostNics = 64;
 
 std::string file_of(const std::string& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) return folder;
-  const std::filesystem::path file = std::filesystem::path(folder) / kFile;
+  const std::filesystem::path file = std::filesystem::path(folder) / kEventsFile;
   if (!std::filesystem::exists(file, ignored)) {
-    throw std::invalid_argument(fmt::format(
-        "{}: found no {}; expected a run with --events: rxnic replay --events --out {} TRACE", folder, kFile, folder));
+    throw std::invalid_argument(
+        fmt::format("{}: found no {}; expected a run with --events: rxnic replay --events --out {} TRACE", folder,
+                    kEventsFile, folder));
   }
   return file;
 }

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/params/descriptor.h"
+#include "bridge/rxnic/report/verdict_parameters.h"
 #include "model/system/units.h"
 
 namespace rxnic {
@@ -27,89 +27,6 @@ constexpr double kCold = 0.05;  // share of lookups that missed
 constexpr std::string_view kPath[] = {"rx_buffer",     "rx_parser",       "qp_context_cache", "transport_checker",
                                       "tag_match_cam", "srq_wqe_fetcher", "grh_scatter",      "address_translator",
                                       "dma_engine",    "cqe_generator",   "ack_generator"};
-
-// Which parameters move what binds, the one to try first first.
-struct Mover {
-  std::string_view block;  // "": any
-  Activity activity;
-  std::vector<std::string_view> parameters;
-};
-const std::vector<Mover>& movers() {
-  static const std::vector<Mover> kAll = {
-      {"rx_parser", Activity::kBusy, {"rx_parser.beat_bytes", "nic.clock_period_ps"}},
-      {"qp_context_cache", Activity::kBusy, {"qp_context_cache.hit_cycles", "nic.clock_period_ps"}},
-      {"transport_checker", Activity::kBusy, {"transport_checker.cycles_per_packet", "nic.clock_period_ps"}},
-      {"tag_match_cam", Activity::kBusy, {"tag_match_cam.search_cycles", "tag_match_cam.append_cycles"}},
-      {"srq_wqe_fetcher", Activity::kBusy, {"srq_wqe_fetcher.hit_cycles", "nic.clock_period_ps"}},
-      {"grh_scatter", Activity::kBusy, {"grh_scatter.bytes_per_cycle", "grh_scatter.sges_per_cycle"}},
-      {"address_translator", Activity::kBusy, {"address_translator.hit_cycles", "nic.clock_period_ps"}},
-      {"dma_engine", Activity::kBusy, {"dma_engine.tlp_rate_mbps", "cqe_generator.compression"}},
-      {"cqe_generator", Activity::kBusy, {"cqe_generator.cycles_per_cqe", "cqe_generator.compression"}},
-      {"ack_generator", Activity::kBusy, {"ack_generator.response_cycles", "ack_generator.coalesce_packets"}},
-      {"",
-       Activity::kWaitContext,
-       {"qp_context_cache.sets", "qp_context_cache.ways", "qp_context_cache.misses_in_flight",
-        "dma_engine.read_latency_ps"}},
-      {"", Activity::kWaitContextWay, {"qp_context_cache.ways", "qp_context_cache.sets"}},
-      {"", Activity::kWaitCqContext, {"cqe_generator.cq_contexts", "cqe_generator.cq_misses_in_flight"}},
-      {"", Activity::kWaitQueueContext, {"srq_wqe_fetcher.queue_contexts", "srq_wqe_fetcher.queue_misses_in_flight"}},
-      {"",
-       Activity::kWaitWqe,
-       {"dma_engine.read_latency_ps", "srq_wqe_fetcher.prefetch", "srq_wqe_fetcher.prefetch_depth",
-        "srq_wqe_fetcher.srq_layout"}},
-      {"", Activity::kWaitWqeStore, {"srq_wqe_fetcher.wqe_store_entries"}},
-      {"", Activity::kWaitTag, {"tag_match_cam.entries", "tag_match_cam.refill_reads", "tag_match_cam.search_cycles"}},
-      {"",
-       Activity::kWaitTranslation,
-       {"address_translator.mtt_sets", "address_translator.mpt_sets", "address_translator.walks_in_flight",
-        "dma_engine.read_latency_ps"}},
-      {"", Activity::kWaitPage, {}},
-      {"", Activity::kWaitDmaTag, {"dma_engine.tags", "dma_engine.read_latency_ps"}},
-      {"",
-       Activity::kWaitDmaCredit,
-       {"dma_engine.posted_credit_bytes", "dma_engine.posted_header_credits", "dma_engine.read_buffer_bytes",
-        "dma_engine.completion_credits"}},
-      {"", Activity::kWaitDmaData, {"dma_engine.read_latency_ps", "ack_generator.read_responses_in_flight"}},
-      {"",
-       Activity::kWaitResponse,
-       {"ack_generator.response_cycles", "ack_generator.packet_buffers", "ack_generator.answers_waiting"}},
-      {"", Activity::kWaitHazard, {"transport_checker.hazard", "tag_match_cam.hazard"}},
-      {"", Activity::kWaitRate, {}},
-      {"", Activity::kWaitAtomic, {"ack_generator.atomic_buckets", "ack_generator.atomics_in_flight"}},
-  };
-  return kAll;
-}
-
-const ParamDescriptor* descriptor_of(std::string_view name) {
-  for (const ParamDescriptor& d : param_descriptors()) {
-    if (name.size() == d.section.size() + 1 + d.key.size() && name.starts_with(d.section) && name.ends_with(d.key)) {
-      return &d;
-    }
-  }
-  return nullptr;
-}
-
-std::string value_text(const ParamDescriptor& d, std::uint64_t value) {
-  if (d.type == ParamType::kBool) return value != 0 ? "true" : "false";
-  if (!d.values.empty()) return std::string(d.values[std::min<std::size_t>(value, d.values.size() - 1)]);
-  return std::to_string(value);
-}
-
-VerdictParameter parameter(const ParamDescriptor& d, const Params& params) {
-  const std::string value = value_text(d, d.get(params));
-  return {fmt::format("{}.{}", d.section, d.key), d.unit.empty() ? value : fmt::format("{} {}", value, d.unit),
-          std::string(kEvidenceNames[static_cast<std::size_t>(d.evidence)])};
-}
-
-// A value to try: half of a latency, twice of another number, another one of two choices. Empty: there is none.
-std::string other_value(const ParamDescriptor& d, const Params& params) {
-  const std::uint64_t now = d.get(params);
-  if (d.type == ParamType::kBool) return value_text(d, now == 0 ? 1 : 0);
-  if (!d.values.empty()) return d.values.size() == 2 ? value_text(d, 1 - now) : std::string();
-  const bool less = d.kind == ParamKind::kLatency || d.key.find("cycles") != std::string_view::npos;
-  const std::uint64_t other = less ? now / 2 : now * 2;
-  return other >= d.least && other <= d.greatest && other != now ? std::to_string(other) : std::string();
-}
 
 double cycles_of(const BlockResult& b, Activity a) {
   return static_cast<double>(b.account[static_cast<std::size_t>(a)]);
@@ -138,14 +55,6 @@ std::uint64_t counter(const std::vector<BlockResult>& blocks, std::string_view s
 }
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
-
-std::string words_of(Activity activity) {
-  std::string words(Enumeration<Activity>::kValues[static_cast<std::size_t>(activity)].sentence);
-  if (words.ends_with('.')) words.pop_back();
-  const bool name = words.size() > 1 && words[1] >= 'A' && words[1] <= 'Z';
-  if (!words.empty() && !name) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
-  return words;
-}
 
 // The verdict is made step by step.
 class Judge {
@@ -291,17 +200,13 @@ class Judge {
       v_.words.push_back(fmt::format("{} bound {}: it was busy in {} of the cycles.", b.stem, it(), percent(v_.share)));
       if (b.stem == "dma_engine") pcie();
     } else {
-      v_.words.push_back(fmt::format("{} bound {}: in {} of the cycles it waited ({}: {}).", b.stem, it(),
-                                     percent(v_.share), name_of(longest), words_of(longest)));
+      v_.words.push_back(fmt::format(
+          "{} bound {}: in {} of the cycles it waited ({}: {}).", b.stem, it(), percent(v_.share), name_of(longest),
+          clause(Enumeration<Activity>::kValues[static_cast<std::size_t>(longest)].sentence)));
       if (longest == Activity::kWaitWqe) dependent_reads();
     }
     if (!chain.empty()) v_.words.push_back(fmt::format("Held up by it, in the order of the path: {}.", chain));
-    for (const Mover& m : movers()) {
-      if ((m.block.empty() || m.block == b.stem) && m.activity == longest) {
-        for (const std::string_view name : m.parameters) add_parameter(name);
-        break;
-      }
-    }
+    for (const std::string_view name : movers(b.stem, longest)) add_parameter(name);
     if (v_.parameters.empty()) return;
     std::string names;
     for (const VerdictParameter& p : v_.parameters) {
@@ -397,8 +302,7 @@ class Judge {
   void next() {
     const char* const again = r_.of_programs() ? "replay its record" : "replay it again";
     for (const VerdictParameter& p : v_.parameters) {
-      const ParamDescriptor* const d = descriptor_of(p.name);
-      const std::string other = d == nullptr ? std::string() : other_value(*d, r_.params);
+      const std::string other = other_value(p.name, r_.params);
       if (other.empty()) continue;
       v_.next.push_back(fmt::format("{} with --set {}={}", again, p.name, other));
       break;
@@ -412,9 +316,7 @@ class Judge {
     v_.next.push_back(fmt::format("{} with --events --out DIR, then rxnic explain --slowest 3 DIR", again));
   }
 
-  void add_parameter(std::string_view name) {
-    if (const ParamDescriptor* const d = descriptor_of(name)) v_.parameters.push_back(parameter(*d, r_.params));
-  }
+  void add_parameter(std::string_view name) { v_.parameters.push_back(verdict_parameter(name, r_.params)); }
 
   const RunResult& r_;
   const NicResult& nic_;

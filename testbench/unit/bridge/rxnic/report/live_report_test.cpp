@@ -5,6 +5,7 @@
 
 #include "bridge/rxnic/output/status_line.h"
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/report/verdict_parameters.h"
 #include "model/params/config.h"
 #include "model/system/histogram.h"
 #include "model/system/units.h"
@@ -110,6 +111,22 @@ TEST(ReportOfPrograms, TheSummaryHasASectionForEachNic) {
   served.nics.pop_back();
   EXPECT_THAT(report_summary(served),
               AllOf(HasSubstr("rxnic serve"), HasSubstr("1 NIC\n"), Not(HasSubstr("\nNIC 0\n"))));
+}
+
+TEST(Verdict, EachParameterThatItMayNameIsOneOfTheModel) {
+  const Params params = load_config();
+  std::size_t named = 0;
+  for (const char* block : {"rx_parser", "qp_context_cache", "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
+                            "grh_scatter", "address_translator", "dma_engine", "cqe_generator", "ack_generator"}) {
+    for (std::size_t a = 0; a < kActivities; ++a) {
+      for (const std::string_view name : movers(block, static_cast<Activity>(a))) {
+        EXPECT_EQ(verdict_parameter(name, params).name, name);
+        ++named;
+      }
+    }
+    EXPECT_FALSE(movers(block, Activity::kBusy).empty()) << block;
+  }
+  EXPECT_GT(named, 100u);
 }
 
 TEST(ReportOfPrograms, NoWallClockIsInIt) {
