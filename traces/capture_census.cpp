@@ -85,21 +85,23 @@ bool CaptureCensus::pause(const CapturedFrame& frame) {  // (R3)
   std::copy_n(p + fresh.mac.size(), fresh.mac.size(), fresh.mac.begin());
   Sender& sender = entry_of(senders_, fresh, [&fresh](const Sender& s) { return s.mac == fresh.mac; });
   const std::uint16_t opcode = load_be16(p + kOpcodeAt);
-  if (opcode == kPauseOpcode) set_pause(sender, kLinkPause, load_be16(p + kOpcodeAt + 2));
+  if (opcode == kPauseOpcode) set_pause(sender, kLinkPause, load_be16(p + kOpcodeAt + 2), frame.number);
   if (opcode != kPriorityPauseOpcode || frame.bytes.size() < kFirstTime + 2 * kPriorities) return true;
   const std::uint16_t enabled = load_be16(p + kOpcodeAt + 2);
   for (std::size_t i = 0; i < kPriorities; ++i) {
-    if ((enabled >> i & 1) != 0) set_pause(sender, i, load_be16(p + kFirstTime + 2 * i));
+    if ((enabled >> i & 1) != 0) set_pause(sender, i, load_be16(p + kFirstTime + 2 * i), frame.number);
   }
   return true;
 }
 
-void CaptureCensus::set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta) {
+void CaptureCensus::set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta, std::uint64_t number) {
   CountedPause& counted = pauses_[priority];
   Running& running = sender.running[priority];
   ++counted.frames;
   counted.paused_ps += std::min(running.until_ps, now_ps_) - std::min(running.from_ps, now_ps_);
   running = {now_ps_, now_ps_ + quanta * quantum_ps_};
+  if (pause_frames_.size() == kMostPauseFrames) return;
+  pause_frames_.push_back({number, now_ps_, static_cast<std::uint8_t>(priority), quanta});
 }
 
 CaptureCensus::Pauses CaptureCensus::pauses() const {

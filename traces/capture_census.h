@@ -59,9 +59,15 @@ struct CountedPause {
   std::uint64_t paused_ps = 0;
 };
 
+struct PauseFrame {
+  std::uint64_t number = 0, time_ps = 0;
+  std::uint8_t priority = 0;  // kLinkPause: of the link
+  std::uint16_t quanta = 0;   // 0: the pause ends
+};
+
 class CaptureCensus {
  public:
-  static constexpr std::size_t kMostKept = 64, kMostDatagrams = 4096;
+  static constexpr std::size_t kMostKept = 64, kMostDatagrams = 4096, kMostPauseFrames = 4096;
   static constexpr std::size_t kPriorities = 8;
   static constexpr std::size_t kLinkPause = kPriorities;  // in pauses(): without priorities
   using Pauses = std::array<CountedPause, kPriorities + 1>;
@@ -82,6 +88,7 @@ class CaptureCensus {
   const std::vector<CountedUdpPort>& ports() const { return ports_; }
   const std::vector<CountedProtocol>& protocols() const { return protocols_; }
   Pauses pauses() const;
+  const std::vector<PauseFrame>& pause_frames() const { return pause_frames_; }  // the first kMostPauseFrames
 
  private:
   using Mac = std::array<std::uint8_t, 6>;
@@ -95,7 +102,7 @@ class CaptureCensus {
   using Datagram = std::tuple<Address, Address, std::uint32_t>;
   void protocol(const CapturedFrame& frame);
   bool pause(const CapturedFrame& frame);
-  void set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta);
+  void set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta, std::uint64_t number);
 
   std::uint64_t quantum_ps_;
   std::uint64_t now_ps_ = 0;
@@ -106,6 +113,7 @@ class CaptureCensus {
   std::set<Datagram> datagrams_;  // fragmented, to other ports
   std::vector<Sender> senders_;
   Pauses pauses_{};  // without what still runs
+  std::vector<PauseFrame> pause_frames_;
 };
 
 }  // namespace rxnic

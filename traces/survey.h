@@ -193,6 +193,10 @@ class CaptureSurvey {
   std::unique_ptr<SurveyState> state_;
 };
 
+// Why the model will drop a frame that parse() has looked at; kNone: it can be read, or it is not RDMA.
+DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
+                             CaptureSurvey::FrameCheck check);
+
 // Reads the whole capture, from where it stands.
 CaptureSurvey survey_capture(CaptureReader& reader, CaptureSurvey::FrameCheck check = nullptr);
 

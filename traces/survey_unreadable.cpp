@@ -9,17 +9,6 @@
 namespace rxnic {
 namespace {
 
-// Why the model will drop the frame; kNone: it can be read.
-DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
-                             CaptureSurvey::FrameCheck check) {
-  if (frame.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
-  if (status != ParseStatus::kOk) {
-    return frame.wire_bytes > frame.bytes.size() ? DropReason::kTruncatedInCapture : reason_of(status);
-  }
-  if (h.version != 0) return DropReason::kVersion;
-  return check == nullptr ? DropReason::kNone : check(frame.bytes, h);
-}
-
 // By its opcode's operation, which manufacturers' opcodes and those of other transports have in the same bits.
 bool is_response(std::uint8_t opcode) {
   constexpr unsigned kOperation = 0x1f;
@@ -29,6 +18,16 @@ bool is_response(std::uint8_t opcode) {
 }
 
 }  // namespace
+
+DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
+                             CaptureSurvey::FrameCheck check) {
+  if (frame.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
+  if (status != ParseStatus::kOk) {
+    return frame.wire_bytes > frame.bytes.size() ? DropReason::kTruncatedInCapture : reason_of(status);
+  }
+  if (h.version != 0) return DropReason::kVersion;
+  return check == nullptr ? DropReason::kNone : check(frame.bytes, h);
+}
 
 void CaptureSurvey::add(const CapturedFrame& frame) {
   SurveyState& s = *state_;

@@ -28,6 +28,7 @@ OPTIONS = {
                *EVENTS],
     "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--by", "--nic",
                 "--most", "--json", "--format", "--help"],
+    "diagnose": ["capture", "--udp-port", "--most", "--causes", "--json", "--format", "--config", "--set", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
                "--help"],
     "counters": ["section", "--json", "--format", "--help"],

@@ -50,8 +50,9 @@ FLOORS = {
     "bridge/rxnic/fabric": ["bridge/rxnic/events", "bridge/rxnic/output", "bridge/rtl", "bridge/driver"],
     "bridge/rxnic/record": ["bridge/rxnic/fabric", "bridge/rxnic/report"],
     "bridge/rxnic/capture": ["bridge/rxnic/events", "bridge/rxnic/output", "bridge/rxnic/report", "bridge/rtl"],
+    "bridge/rxnic/diagnose": ["bridge/rxnic/capture", "bridge/cm"],
     "bridge/rxnic/live": ["bridge/rxnic/record", "bridge/live", "bridge/cm"],
-    "bridge/rxnic/command": ["bridge/rxnic/capture", "bridge/rxnic/timeline", "bridge/rxnic/live"],
+    "bridge/rxnic/command": ["bridge/rxnic/diagnose", "bridge/rxnic/timeline", "bridge/rxnic/live"],
     "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "model/system", "model/systemc",

@@ -37,30 +37,21 @@ std::string opcodes(const Unreadable& u) {
   return out;
 }
 
-const char* hint(DropReason reason) {
-  switch (reason) {
-    case DropReason::kIcrc:
-      return "; --icrc ignore accepts them";
-    case DropReason::kTruncatedInCapture:
-      return "; --truncated fill puts zeros there, where their headers are whole";
-    default:
-      return "";
-  }
+const char* hint(const std::string& reason) {
+  if (reason == name_of(DropReason::kIcrc)) return "; --icrc ignore accepts them";
+  if (reason != name_of(DropReason::kTruncatedInCapture)) return "";
+  return "; --truncated fill puts zeros there, where their headers are whole";
 }
 
 // A damaged packet now and then is a line of the report. When there are many, or the capture cut them, there is a
 // warning as well.
 void note_unreadable(const CaptureSurvey& survey, RunResult& r) {
   const std::uint64_t rdma = survey.counts().rdma + survey.counts().damaged;
-  for (std::size_t i = 1; i < kDropReasons; ++i) {
-    const auto reason = static_cast<DropReason>(i);
-    const Unreadable& u = survey.census().unreadable(reason);
-    if (u.packets == 0) continue;
-    const std::string words = fmt::format("{}, {}{} ({})", counted(u.packets, protocol(u, reason)),
-                                          unreadable_words(reason), opcodes(u), numbers(u));
-    r.unreadable.push_back({std::string(name_of(reason)), u.packets, u.first, words});
-    if (reason != DropReason::kTruncatedInCapture && u.packets * kFewInAll < rdma) continue;
-    r.warnings.push_back(fmt::format("{}; those to the receiver are dropped{}", words, hint(reason)));
+  r.unreadable = unreadable_of(survey);
+  for (const UnreadableResult& u : r.unreadable) {
+    const bool cut = u.reason == name_of(DropReason::kTruncatedInCapture);
+    if (!cut && u.packets * kFewInAll < rdma) continue;
+    r.warnings.push_back(fmt::format("{}; those to the receiver are dropped{}", u.words, hint(u.reason)));
   }
 }
 
@@ -116,16 +107,6 @@ void note_tunnels(const CaptureCensus& census, RunResult& r) {
   }
 }
 
-void note_ports(const CaptureCensus& census, RunResult& r) {
-  for (const CountedUdpPort& p : census.ports()) {
-    const std::string good = p.icrc_right == p.packets ? "a good ICRC" : fmt::format("a good ICRC in {}", p.icrc_right);
-    r.warnings.push_back(fmt::format("{} {} like BTH with {}; --udp-port {} reads {} as RoCEv2",
-                                     counted(p.packets, fmt::format("UDP/{} payload", p.port).c_str()),
-                                     p.packets == 1 ? "looks" : "look", p.icrc_right == 0 ? "a wrong ICRC" : good,
-                                     p.port, p.packets == 1 ? "it" : "them"));
-  }
-}
-
 std::string ports_text(const std::vector<std::uint16_t>& ports) {
   std::string out;
   for (const std::uint16_t port : ports) out += fmt::format("{}{}", out.empty() ? "" : ", ", port);
@@ -133,6 +114,31 @@ std::string ports_text(const std::vector<std::uint16_t>& ports) {
 }
 
 }  // namespace
+
+std::vector<UnreadableResult> unreadable_of(const CaptureSurvey& survey) {
+  std::vector<UnreadableResult> all;
+  for (std::size_t i = 1; i < kDropReasons; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    const Unreadable& u = survey.census().unreadable(reason);
+    if (u.packets == 0) continue;
+    all.push_back({std::string(name_of(reason)), u.packets, u.first,
+                   fmt::format("{}, {}{} ({})", counted(u.packets, protocol(u, reason)), unreadable_words(reason),
+                               opcodes(u), numbers(u))});
+  }
+  return all;
+}
+
+std::vector<std::string> other_ports_of(const CaptureCensus& census) {
+  std::vector<std::string> all;
+  for (const CountedUdpPort& p : census.ports()) {
+    const std::string good = p.icrc_right == p.packets ? "a good ICRC" : fmt::format("a good ICRC in {}", p.icrc_right);
+    all.push_back(fmt::format("{} {} like BTH with {}; --udp-port {} reads {} as RoCEv2",
+                              counted(p.packets, fmt::format("UDP/{} payload", p.port).c_str()),
+                              p.packets == 1 ? "looks" : "look", p.icrc_right == 0 ? "a wrong ICRC" : good, p.port,
+                              p.packets == 1 ? "it" : "them"));
+  }
+  return all;
+}
 
 void note_capture(const ReplayOptions& o, const CaptureReader& reader, const CaptureSurvey& survey, RunResult& r) {
   if (reader.cut_short()) r.warnings.push_back("the trace ends early: " + reader.cut_reason());
@@ -157,7 +163,7 @@ void note_capture(const ReplayOptions& o, const CaptureReader& reader, const Cap
   }
   note_nothing(survey, r);
   note_tunnels(survey.census(), r);
-  note_ports(survey.census(), r);
+  for (std::string& words : other_ports_of(survey.census())) r.warnings.push_back(std::move(words));
   note_unreadable(survey, r);
 }
 

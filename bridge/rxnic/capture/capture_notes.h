@@ -10,6 +10,10 @@
 
 namespace rxnic {
 
+// RDMA that cannot be read, by reason.
+std::vector<UnreadableResult> unreadable_of(const CaptureSurvey& survey);
+// Other UDP ports that seem to carry RoCEv2, in words.
+std::vector<std::string> other_ports_of(const CaptureCensus& census);
 // `reader` is at its end.
 void note_capture(const ReplayOptions& o, const CaptureReader& reader, const CaptureSurvey& survey, RunResult& r);
 // Notes about that receiver.

@@ -13,6 +13,7 @@
 #include "bridge/rxnic/capture/capture_notes.h"
 #include "bridge/rxnic/capture/host_setup.h"
 #include "bridge/rxnic/capture/replay_stream.h"
+#include "bridge/rxnic/capture/survey_run.h"
 #include "bridge/rxnic/events/event_recorder.h"
 #include "bridge/rxnic/report/cqe_log.h"
 #include "model/core/wire/icrc.h"
@@ -57,7 +58,6 @@ std::string host_text(const HostOptions& o, const HostPlan& plan) {
   return text;
 }
 
-constexpr std::uint64_t kPauseQuantumBits = 512;        // IEEE 802.3, 31B.2
 constexpr std::size_t kMaxTags = std::size_t{1} << 24;  // of the capture's messages, kept in memory: 128 MiB
 
 bool withholds(const HostPlan& plan) {
@@ -102,9 +102,8 @@ class Vcrcs {
 // starts at `start` on the capture's clock. Answers on another link layer than the first one go to a file of their own.
 class Answers final : public FrameObserver {
  public:
-  // limit: bytes of what is written, 0: any.
-  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path, std::uint64_t limit, CaptureTime start)
-      : compare_(compare), path_(path), limit_(limit), start_(start) {
+  Answers(AnswerCompare& compare, const HostPlan& plan, const ReplayOptions& o, CaptureTime start)
+      : compare_(compare), options_(o), path_(o.responses_path), limit_(o.responses_limit), start_(start) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
   void begin(Simulation& simulation, const ReplayStream& stream) {
@@ -113,6 +112,7 @@ class Answers final : public FrameObserver {
   }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
     if (!path_.empty()) write(p, time_ps);
+    if (options_.on_answer) options_.on_answer(p.id, time_ps);
     Headers h;
     if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
       throw std::logic_error("an answer of the model does not parse");
@@ -170,6 +170,7 @@ class Answers final : public FrameObserver {
 
   static constexpr std::uint64_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;  // of pcap
   AnswerCompare& compare_;
+  const ReplayOptions& options_;
   std::string path_;
   std::uint64_t limit_;
   CaptureTime start_;
@@ -263,30 +264,14 @@ RunResult replay(const ReplayOptions& o) {
   Progress surveying("survey", o.progress);
   const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0,
                             .icrc_matches = &icrc_matches,
-                            .pause_quantum_ps = kPauseQuantumBits * 1000 / r.params.nic.link_gbps};
-  CaptureSurvey survey(&wrong_checksum, limits);
-  SnifferSurvey sniffer;
+                            .pause_quantum_ps = pause_quantum_ps(r.params.nic.link_gbps)};
   Vcrcs vcrcs;
-  for (CapturedFrame frame; reader.next(frame);) {
-    survey.add(frame);
-    sniffer.add(frame);
-    vcrcs.add(frame);
-    if (frame.number % 4096 == 0)
-      surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
-  }
-  if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
+  const SurveyedCapture found =
+      survey_run(reader, limits, surveying, [&vcrcs](const CapturedFrame& frame) { vcrcs.add(frame); });
+  const CaptureSurvey& survey = found.survey;
+  const SnifferEffects& effects = found.effects;
   r.captured = reader.frames();
   r.sniffer.clock_steps = reader.clock_steps();
-  const SnifferEffects effects = sniffer.finish();
-  if (effects.any_change()) {  // once more, without them
-    survey = CaptureSurvey(&wrong_checksum, limits);
-    std::vector<std::uint64_t> restarts;
-    for (const SnifferEffects::NewConnection& c : effects.restarts) restarts.push_back(c.packet);
-    survey.set_restarts(std::move(restarts));
-    reader.rewind();
-    SnifferFilter filter(reader, effects);
-    for (CapturedFrame frame; filter.next(frame);) survey.add(frame);
-  }
   note_capture(o, reader, survey, r);
   const CaptureTime start = reader.start();
   const Address receiver = choose_receiver(o, survey, r.receiver_choice);
@@ -316,7 +301,7 @@ RunResult replay(const ReplayOptions& o) {
   SnifferFilter filter(reader, effects);
   ReplayStream stream(filter, receiver, plan, compare, unreadable, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
-  Answers answers(compare, plan, o.responses_path, o.responses_limit, start);
+  Answers answers(compare, plan, o, start);
   Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);

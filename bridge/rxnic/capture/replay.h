@@ -40,6 +40,8 @@ struct ReplayOptions {
   EventRequest events{};
   RegionRequest region{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
+  // Each frame that the model sends: the number of the packet that it answers (0: none), and when its last byte left.
+  std::function<void(std::uint64_t answered, std::uint64_t time_ps)> on_answer{};
   bool progress = false;
 };
 

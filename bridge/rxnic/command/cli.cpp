@@ -14,6 +14,7 @@
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/counters_table.h"
+#include "bridge/rxnic/command/diagnose_command.h"
 #include "bridge/rxnic/command/explain_command.h"
 #include "bridge/rxnic/command/manual.h"
 #include "bridge/rxnic/command/memory_table.h"
@@ -47,11 +48,13 @@ constexpr const char* kAbout =
     "                                                the same behind a slower PCIe\n"
     "  rxnic replay --events capture.pcap            the same, keeping what happened to each packet\n"
     "  rxnic explain --packet 17 rxnic-run           what became of packet 17\n"
+    "  rxnic diagnose capture.pcap                   what is wrong in a capture, the worst QP first\n"
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
 
-constexpr std::string_view kCommands = "run, serve, replay, explain, params, counters or report (rxnic --help)";
+constexpr std::string_view kCommands =
+    "run, serve, replay, explain, diagnose, params, counters or report (rxnic --help)";
 
 using Json = nlohmann::ordered_json;
 
@@ -257,6 +260,9 @@ int run_program(int argc, const char* const* argv) {
   ExplainCommand explain_command;
   CLI::App* explain_app = app.add_subcommand("explain", "Say what became of a packet, a message or a QP of a run");
   explain_command.describe(*explain_app);
+  DiagnoseCommand diagnose_command;
+  CLI::App* diagnose_app = app.add_subcommand("diagnose", "Say what is wrong in a capture, the worst QP first");
+  diagnose_command.describe(*diagnose_app);
   RunCommand run_command;
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
   run_command.describe(*run_app);
@@ -276,6 +282,7 @@ int run_program(int argc, const char* const* argv) {
     if (counters_app->parsed()) return counters_command.run();
     if (report_app->parsed()) return report_command.run();
     if (explain_app->parsed()) return explain_command.run();
+    if (diagnose_app->parsed()) return diagnose_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
     print_message(fmt::format("found no command; expected {}", kCommands));
@@ -291,7 +298,9 @@ int run_program(int argc, const char* const* argv) {
     return exit_after(app, e);
   } catch (const TraceError& e) {
     print_message(e.what());
-    return replay_command.reads(e.file()) ? kTrace : kOther;  // kOther: a file that is written
+    return replay_command.reads(e.file()) || diagnose_command.reads(e.file())
+               ? kTrace
+               : kOther;  // kOther: a file that is written
   } catch (const ConfigError& e) {
     print_message(e.what());
     return kUsage;

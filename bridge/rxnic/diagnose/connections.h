@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directions of a capture's connections, found by packet.
+//
+//   R1  QPs are paired as a survey of the capture pairs them (traces/survey_pairs.h). Answers to a QP without a partner
+//       are looked at by nobody; unpaired() counts them.
+//   R2  A CNP belongs to the direction whose requests it slows down. When there are none, to the one whose READ
+//       responses its receiver sends. When nothing shows its partner, to the only direction that it may be of, if there
+//       is one.
+//   R3  Memory is bounded: kMostDirections; packets of others are counted.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "bridge/rxnic/diagnose/direction.h"
+#include "traces/sniffer.h"
+
+namespace rxnic {
+
+class Connections {
+ public:
+  static constexpr std::size_t kMostDirections = 65536;
+
+  explicit Connections(const CaptureSurvey& survey);
+
+  // A packet that can be read.
+  void add(const Headers& h, const At& at);
+  // One that cannot, as far as its QP is known.
+  void damaged(const Headers& h, DropReason reason, const At& at);
+  // The next request of that flow is the first of a new connection.
+  void restart(const SniffedFlow& flow);
+  // After the last packet.
+  void finish();
+
+  const std::deque<Direction>& directions() const { return directions_; }
+  // CNPs of which no direction is known (R2), by flow.
+  const std::map<SniffedFlow, Marks>& other_cnps() const { return other_cnps_; }
+  std::uint64_t unpaired() const { return unpaired_; }
+  std::uint64_t beyond() const { return beyond_; }
+
+ private:
+  struct Roles {
+    Direction* requests = nullptr;
+    Direction* answers = nullptr;
+  };
+  Roles& roles(const SniffedFlow& flow);
+  Direction* make(const DirectionEnds& ends);
+
+  std::map<SniffedFlow, Roles> flows_;
+  std::deque<Direction> directions_;
+  std::map<SniffedFlow, Marks> other_cnps_;
+  SniffedFlow last_flow_;
+  Roles* last_ = nullptr;
+  std::uint64_t unpaired_ = 0, beyond_ = 0;
+};
+
+}  // namespace rxnic
