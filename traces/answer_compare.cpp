@@ -51,6 +51,7 @@ AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions&
     if (!is_reliable(qp.transport)) continue;
     Lane& lane = lanes_.emplace_back();
     lane.name = fmt::format("{} QP {:#x}", qp.peer.text(), raw(qp.peer_qpn));
+    lane.own = qp.qpn;
     lane.mtu = qp.mtu;
     lane.withheld = options.withheld_wqes && !qp.rnr_after_receives.empty();
     lane.refused = !qp.refused_uses.empty();
@@ -64,9 +65,13 @@ AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions&
 
 AnswerCompare::Lane* AnswerCompare::find(const Address& peer, Qpn peer_qpn) {
   const auto found = by_peer_.find({peer, raw(peer_qpn)});
-  if (found != by_peer_.end()) return found->second;
-  ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kQpNotPaired)];
-  return nullptr;
+  return found == by_peer_.end() ? nullptr : found->second;
+}
+
+void AnswerCompare::leave_out(Uncompared reason, std::uint64_t packet, Qpn own) {
+  ++counts_.uncompared[static_cast<std::size_t>(reason)];
+  if (packet == 0 || options_.observer == nullptr) return;
+  options_.observer->on_compared({packet, 0, own, AnswerVerdict::kNotCompared, reason, {}});
 }
 
 AnswerCompare::Answer AnswerCompare::answer_of(const Headers& h, std::uint64_t number) {
@@ -96,7 +101,7 @@ void AnswerCompare::request(const Headers& h) {
       continue;
     }
     if (has(a->opcode, kHasAeth) && ack_kind(a->syndrome) != AckKind::kAck) {  // of a packet before the capture
-      ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)];
+      leave_out(Uncompared::kNoRequest, a->number, lane.own);
       --held_;
     } else {
       lane.pending.push_back(*a);
@@ -107,10 +112,10 @@ void AnswerCompare::request(const Headers& h) {
 
 void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   const OpcodeInfo& op = opcode_info(h.opcode);
-  counts_.uncompared[static_cast<std::size_t>(Uncompared::kCapturedCnp)] += (op.traits & kIsCnp) != 0;  // (R5)
+  if ((op.traits & kIsCnp) != 0) leave_out(Uncompared::kCapturedCnp, packet);  // (R5)
   if (!(op.traits & kResponse)) return;
   Lane* lane = find(h.destination, h.destination_qp);
-  if (!lane) return;
+  if (!lane) return leave_out(Uncompared::kQpNotPaired, packet);
   const Answer a = answer_of(h, packet);
   if (!lane->captured_any || h.psn - lane->captured_high > 0) lane->captured_high = h.psn;
   lane->captured_any = true;
@@ -122,7 +127,7 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   } else {
     lane->unasked.push_back(a);
     if (lane->unasked.size() > kUnaskedKept) {
-      ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)];
+      leave_out(Uncompared::kNoRequest, lane->unasked.front().number, lane->own);
       forget(lane->unasked);
     }
   }
@@ -131,10 +136,10 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
 
 void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   const OpcodeInfo& op = opcode_info(h.opcode);
-  counts_.uncompared[static_cast<std::size_t>(Uncompared::kModelCnp)] += (op.traits & kIsCnp) != 0;  // (R5)
+  if ((op.traits & kIsCnp) != 0) leave_out(Uncompared::kModelCnp, 0);  // (R5)
   if (!(op.traits & kResponse)) return;
   Lane* lane = find(h.destination, h.destination_qp);
-  if (!lane) return;
+  if (!lane) return leave_out(Uncompared::kQpNotPaired, 0);
   make_room(*lane, lane->of_model);
   keep_model(*lane, answer_of(h, number));
   if (ack_kind(h.syndrome) == AckKind::kAck) {
@@ -217,19 +222,19 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
   if (passed && kind == AckKind::kAck && is_plain_ack(captured.opcode)) {  // R1
     ++counts_.covered;
     const std::optional<std::uint32_t> msn = lane.msn.model_at(captured.psn);
-    if (!msn || compare_msn(lane, captured, *msn)) agree(counts_.equal);
+    if (!msn || compare_msn(lane, captured, *msn, 0)) agree(lane, captured, 0, AnswerVerdict::kCovered);
     return Settled::kYes;
   }
   if (passed && kind == AckKind::kAck && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
-    ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kTooFarBehind)];
+    leave_out(Uncompared::kTooFarBehind, captured.number, lane.own);
     return Settled::kYes;
   }
   if (passed && captured.syndrome == kNakSequence && has(captured.opcode, kHasAeth)) {  // R3
-    ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kLostOnTheWay)];
+    leave_out(Uncompared::kLostOnTheWay, captured.number, lane.own);
     return Settled::kYes;
   }
   if (passed) {
-    differ(lane, captured, "captured", kind == AckKind::kAck ? "the model did not send it" : "the model acknowledged");
+    differ(lane, captured, 0, kind == AckKind::kAck ? "the model did not send it" : "the model acknowledged");
     return Settled::kYes;
   }
   std::string instead = "the model did not answer";
@@ -238,13 +243,13 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
       instead = fmt::format("the model sent {} at PSN {}", words(a.opcode, a.syndrome), a.psn.value);
     }
   }
-  differ(lane, captured, "captured", instead);
+  differ(lane, captured, 0, instead);
   return Settled::kYes;
 }
 
 // R2, R3, R4
 void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answer& model) {
-  const auto different = [&](const std::string& what) { differ(lane, captured, "captured", what); };
+  const auto different = [&](const std::string& what) { differ(lane, captured, model.number, what); };
   const bool aeth = has(captured.opcode, kHasAeth);
   if (aeth && ack_kind(captured.syndrome) == AckKind::kNak && captured.syndrome != model.syndrome) {
     return different(fmt::format("the model sent {}", words(model.opcode, model.syndrome)));
@@ -258,7 +263,7 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
   const bool again = model.matched;  // a repetition carries a later MSN
   if (aeth && !again) {
     lane.msn.pass_gaps(captured.psn);
-    if (!compare_msn(lane, captured, model.msn)) return;
+    if (!compare_msn(lane, captured, model.msn, model.number)) return;
   }
   bool given = aeth && ((lane.withheld && ack_kind(captured.syndrome) == AckKind::kRnrNak) ||
                         (lane.strict && captured.syndrome == kNakSequence) ||
@@ -272,11 +277,11 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
       given = lane.given.contains(captured.psn.value);
     }
   }
-  agree(given ? counts_.given : counts_.equal);
+  agree(lane, captured, model.number, given ? AnswerVerdict::kGiven : AnswerVerdict::kEqual);
 }
 
 // R7. False: a difference, which has been counted.
-bool AnswerCompare::compare_msn(Lane& lane, const Answer& captured, std::uint32_t model) {
+bool AnswerCompare::compare_msn(Lane& lane, const Answer& captured, std::uint32_t model, std::uint64_t frame) {
   const std::uint32_t expected = lane.msn.expected(model);
   const std::uint32_t rebased = lane.msn.rebased();
   const MsnCompare::Verdict verdict = lane.msn.compare(captured.psn, captured.msn, model);
@@ -284,7 +289,7 @@ bool AnswerCompare::compare_msn(Lane& lane, const Answer& captured, std::uint32_
   if (verdict == MsnCompare::Verdict::kDeviates) {
     rules_.push_back(lane.name + ": the captured receiver's MSN leaves WRITEs without immediate out; compared so");
   } else if (verdict == MsnCompare::Verdict::kDiffers) {
-    differ(lane, captured, "captured", fmt::format("MSN {}, the model {}", captured.msn, expected));
+    differ(lane, captured, frame, fmt::format("MSN {}, the model {}", captured.msn, expected));
   }
   return verdict != MsnCompare::Verdict::kDiffers;
 }
@@ -294,9 +299,9 @@ void AnswerCompare::settle_model(Lane& lane, const Answer& model) {
   if (model.matched) return;
   const bool passed = lane.captured_any && model.psn - lane.captured_high <= 0;
   const AckKind kind = has(model.opcode, kHasAeth) ? ack_kind(model.syndrome) : AckKind::kAck;
-  if (passed && kind != AckKind::kAck) return differ(lane, model, "the model's", "the captured receiver sent none");
+  if (passed && kind != AckKind::kAck) return differ(lane, model, {}, "the captured receiver sent none");
   if (passed && is_plain_ack(model.opcode)) return;  // a later one covers it
-  ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoAnswer)];
+  leave_out(Uncompared::kNoAnswer, 0);
 }
 
 void AnswerCompare::keep_model(Lane& lane, const Answer& a) {
@@ -342,7 +347,7 @@ void AnswerCompare::finish() {
 
 void AnswerCompare::settle_all(Lane& lane) {
   for (const Answer& a : lane.pending) settle(lane, a, true);
-  counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)] += lane.unasked.size();
+  for (const Answer& a : lane.unasked) leave_out(Uncompared::kNoRequest, a.number, lane.own);
   for (const Answer& a : lane.of_model) settle_model(lane, a);
   held_ -= lane.pending.size() + lane.unasked.size() + lane.of_model.size();
   lane.pending.clear();
@@ -363,17 +368,27 @@ void AnswerCompare::restart(const Address& peer, Qpn own) {
   lane.msn = {};
 }
 
-void AnswerCompare::agree(std::uint64_t& count) {
+void AnswerCompare::agree(const Lane& lane, const Answer& captured, std::uint64_t model, AnswerVerdict verdict) {
   ++counts_.compared;
-  ++count;
+  ++(verdict == AnswerVerdict::kGiven ? counts_.given : counts_.equal);
+  if (options_.observer == nullptr) return;
+  options_.observer->on_compared({captured.number, model, lane.own, verdict, Uncompared{}, {}});
 }
 
-void AnswerCompare::differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what) {
+// `model`: number of the model's frame that a captured answer differs from, 0: none. Without: `at` is the model's.
+void AnswerCompare::differ(const Lane& lane, const Answer& at, std::optional<std::uint64_t> model,
+                           const std::string& what) {
   ++counts_.compared;
   ++counts_.different;
-  if (differences_.size() >= options_.differences_kept) return;
-  differences_.push_back(fmt::format("packet {} to {}, PSN {}: {} {}: {}", at.number, lane.name, at.psn.value, whose,
-                                     words(at.opcode, at.syndrome), what));
+  const bool kept = differences_.size() < options_.differences_kept;
+  if (!kept && options_.observer == nullptr) return;
+  const std::string text =
+      fmt::format("{} {}: {}", model ? "captured" : "the model's", words(at.opcode, at.syndrome), what);
+  if (kept)
+    differences_.push_back(fmt::format("packet {} to {}, PSN {}: {}", at.number, lane.name, at.psn.value, text));
+  if (options_.observer == nullptr) return;
+  options_.observer->on_compared(
+      {model ? at.number : 0, model.value_or(at.number), lane.own, AnswerVerdict::kDifferent, Uncompared{}, text});
 }
 
 }  // namespace rxnic

@@ -30,6 +30,7 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -38,6 +39,7 @@
 #include <vector>
 
 #include "model/types/wire.h"
+#include "traces/answer_observer.h"
 #include "traces/msn_compare.h"
 #include "traces/requested_psns.h"
 #include "traces/survey.h"
@@ -75,6 +77,7 @@ struct CompareOptions {
   bool withheld_wqes = false;   // R8: the host withholds WQEs where the captured receiver answered RNR
   bool strict_by_naks = false;  // R8: QPs of the survey that are strict are so because of their NAKs
   std::size_t differences_kept = 1000;
+  AnswerObserver* observer = nullptr;
 };
 
 class AnswerCompare {
@@ -89,7 +92,8 @@ class AnswerCompare {
   void captured(const Headers& h, std::uint64_t packet);  // from the receiver
   // A QP of ours begins a new connection: what is left of the old one is settled.
   void restart(const Address& peer, Qpn own);
-  void leave_out(Uncompared reason) { ++counts_.uncompared[static_cast<std::size_t>(reason)]; }
+  // An answer that is not compared; `packet`: its number when it is a captured one, 0: it is the model's.
+  void leave_out(Uncompared reason, std::uint64_t packet, Qpn own = {});
   // What the model sends, in its order; `number` counts from 1, as in responses.pcap.
   void model(const Headers& h, std::uint64_t number);
   // Both are at their end: settles what is left.
@@ -112,6 +116,7 @@ class AnswerCompare {
   };
   struct Lane {  // one QP of ours and its peer
     std::string name;
+    Qpn own{};
     std::uint16_t mtu = 1024;
     RequestedPsns requested;
     MsnCompare msn;
@@ -143,12 +148,12 @@ class AnswerCompare {
   void keep_model(Lane& lane, const Answer& a);
   void forget_model(Lane& lane);
   void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
-  bool compare_msn(Lane& lane, const Answer& captured, std::uint32_t model);
+  bool compare_msn(Lane& lane, const Answer& captured, std::uint32_t model, std::uint64_t frame);
   void settle_model(Lane& lane, const Answer& model);
   void forget(std::deque<Answer>& from);
   void make_room(Lane& lane, std::deque<Answer>& in);
-  void agree(std::uint64_t& count);
-  void differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what);
+  void agree(const Lane& lane, const Answer& captured, std::uint64_t model, AnswerVerdict verdict);
+  void differ(const Lane& lane, const Answer& at, std::optional<std::uint64_t> model, const std::string& what);
 
   CompareOptions options_;
   CompareCounts counts_;

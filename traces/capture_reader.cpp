@@ -110,7 +110,10 @@ CaptureTime CaptureReader::start() const {
 
 bool CaptureReader::next_of_pcap(PcapRecord& out) {
   out.link_type = link_type_;
-  if (plain_.reads() && plain_.next(out)) return true;
+  if (plain_.reads() && plain_.next(out)) {
+    out.ticks = plain_.ticks_of(out);
+    return true;
+  }
   pcap_pkthdr* header = nullptr;
   const u_char* data = nullptr;
   const int got = pcap_next_ex(pcap_.get(), &header, &data);
@@ -121,11 +124,12 @@ bool CaptureReader::next_of_pcap(PcapRecord& out) {
     return false;
   }
   out = {header->ts.tv_sec, header->ts.tv_usec, header->len, link_type_, {data, header->caplen}};
+  out.ticks = plain_.ticks_of(out);
   return true;
 }
 
 // R3
-bool CaptureReader::next_record(PcapRecord& out) {
+bool CaptureReader::read_record(PcapRecord& out) {
   if (pcap_ ? next_of_pcap(out) : pcapng_.next(out)) return true;
   if (!pcap_) cut_reason_ = pcapng_.damage();
   if (!file_->damage().empty()) cut_reason_ = file_->damage();
@@ -133,31 +137,45 @@ bool CaptureReader::next_record(PcapRecord& out) {
 }
 
 bool CaptureReader::next(CapturedFrame& out) {
-  for (PcapRecord record; !cut_short() && next_record(record);) {
-    ++records_;
-    empty_ = record.wire_bytes == 0 && record.bytes.empty() ? empty_ + 1 : 0;
-    if (empty_ == kMostEmptyRecords) {  // R9
-      cut_reason_ = std::to_string(empty_) + " records in succession without a packet";
-      return false;
-    }
-    const auto kept = static_cast<std::uint32_t>(record.bytes.size());
-    out.bytes = record.bytes;
-    out.wire_bytes = std::max(record.wire_bytes, kept);
-    out.truncated = kept < record.wire_bytes;
-    out.time_ps = time_of(record.seconds, record.nanoseconds);
-    if (!unwrap(record.link_type, out)) continue;
-    link_ = out.link;
-    out.filled_bytes = 0;
-    out.tunnel.reset();
-    if (out.link == LinkLayer::kEthernet) look_inside(out);
-    notice_cut(out);
-    if (out.truncated) fill(out);
-    if (ignore_icrcs_) make_icrc_right(out);
-    ++frames_;
-    out.number = records_;
-    return true;
+  while (next_record(out)) {
+    if (holds_packet_) return true;
   }
   return false;
+}
+
+bool CaptureReader::next_record(CapturedFrame& out) {
+  if (cut_short() || !read_record(record_)) return false;
+  ++records_;
+  empty_ = record_.wire_bytes == 0 && record_.bytes.empty() ? empty_ + 1 : 0;
+  if (empty_ == kMostEmptyRecords) {  // R9
+    cut_reason_ = std::to_string(empty_) + " records in succession without a packet";
+    return false;
+  }
+  const auto kept = static_cast<std::uint32_t>(record_.bytes.size());
+  out.bytes = record_.bytes;
+  out.wire_bytes = std::max(record_.wire_bytes, kept);
+  out.truncated = kept < record_.wire_bytes;
+  out.time_ps = time_of(record_.seconds, record_.nanoseconds);
+  holds_packet_ = unwrap(record_.link_type, out);
+  if (!holds_packet_) return true;
+  link_ = out.link;
+  out.filled_bytes = 0;
+  out.tunnel.reset();
+  if (out.link == LinkLayer::kEthernet) look_inside(out);
+  notice_cut(out);
+  if (out.truncated) fill(out);
+  if (ignore_icrcs_) make_icrc_right(out);
+  ++frames_;
+  out.number = records_;
+  return true;
+}
+
+CaptureInterface CaptureReader::interface(std::uint32_t n) const {
+  if (!pcap_) return pcapng_.interface(n);
+  CaptureInterface described = plain_.described();
+  described.link_type = link_type_ == DLT_RAW ? kLinktypeRaw : link_type_;
+  described.snapshot = static_cast<std::uint32_t>(std::max(pcap_snapshot(pcap_.get()), 0));
+  return described;
 }
 
 // R5

@@ -82,6 +82,12 @@ class CaptureReader {
   void take_icrcs_as_right(IcrcCheck check, IcrcSeal seal);
   // False at the end of the file (or of its readable part). Throws TraceError on a record that R1 refuses.
   bool next(CapturedFrame& out);
+  // The next record, also one that holds no packet (R1): `out` is then not filled.
+  bool next_record(CapturedFrame& out);
+  bool holds_packet() const { return holds_packet_; }   // the last record
+  const PcapRecord& record() const { return record_; }  // the last one, as the file has it
+  CaptureInterface interface(std::uint32_t n) const;    // of the last record's section, up to the record's own
+  std::uint64_t records() const { return records_; }    // given so far; the number of the last one
   // Back to before the first frame.
   void rewind();
 
@@ -107,7 +113,7 @@ class CaptureReader {
   };
   void open();
   void open_pcap();
-  bool next_record(PcapRecord& out);
+  bool read_record(PcapRecord& out);
   bool next_of_pcap(PcapRecord& out);
   void check_link_type(int type) const;
   bool unwrap(int link_type, CapturedFrame& out);
@@ -125,7 +131,8 @@ class CaptureReader {
   Opener opener_;
   std::string name_;
   static constexpr int kMostTunnels = 4;
-  IcrcSeal fill_ = nullptr;  // R5
+  static constexpr int kLinktypeRaw = 101;  // in a file; libpcap gives it as DLT_RAW
+  IcrcSeal fill_ = nullptr;                 // R5
   std::vector<std::uint16_t> udp_ports_;
   IcrcCheck check_ = nullptr;
   IcrcSeal seal_ = nullptr;
@@ -135,6 +142,8 @@ class CaptureReader {
   PcapRecords plain_;
   PcapngRecords pcapng_;
   int link_type_ = 0;  // of a pcap file
+  PcapRecord record_;
+  bool holds_packet_ = false;
   LinkLayer link_ = LinkLayer::kEthernet;
   std::vector<std::uint8_t> on_ethernet_, filled_, inside_, sealed_;  // bytes of a frame (R1, R5, R7, R8)
   std::uint64_t records_ = 0;

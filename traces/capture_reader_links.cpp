@@ -24,8 +24,6 @@ constexpr std::size_t kSllBytes = 16;  // packet type, ARPHRD, address length: 2
 constexpr std::size_t kSll2Bytes =
     20;  // protocol: 2; 0: 2; interface: 4; ARPHRD: 2; packet type, address length; address: 8
 constexpr std::size_t kMacBytes = 6;
-constexpr int kLinktypeRaw = 101;  // in a pcapng file; libpcap gives it as DLT_RAW
-
 std::string link_type_text(int type) {
   const char* name = pcap_datalink_val_to_name(type);
   const char* about = pcap_datalink_val_to_description(type);

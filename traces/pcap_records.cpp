@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "traces/pcapng_blocks.h"
+
 namespace rxnic {
 namespace {
 
@@ -14,12 +16,15 @@ constexpr std::size_t kRecordHeaderBytes = 16;
 constexpr std::uint32_t kMicroseconds = 0xa1b2c3d4;
 constexpr std::uint32_t kMostRecordBytes = 262144;  // of a record: what libpcap takes
 constexpr std::uint32_t kNanoseconds = 0xa1b23c4d;
+constexpr std::uint32_t kHasFcsLength = std::uint32_t{1} << 26;  // of the link type: its length is in bits 28 to 31
 
 }  // namespace
 
 void PcapRecords::open(CaptureFile& file) {
   file_ = &file;
   reads_ = false;
+  unit_ns_ = 1;
+  fcs_bytes_ = 0;
   std::array<std::uint8_t, kFileHeaderBytes> header{};
   const std::size_t got = file.read(header);
   file.unread(Bytes(header).first(got));
@@ -33,7 +38,25 @@ void PcapRecords::open(CaptureFile& file) {
     if (swapped_) version = {__builtin_bswap16(version[0]), __builtin_bswap16(version[1])};
     reads_ = (magic == kMicroseconds || magic == kNanoseconds) && version[0] == 2 && version[1] == 4;
     unit_ns_ = magic == kMicroseconds ? 1000 : 1;
+    std::uint32_t network = 0;
+    std::memcpy(&network, header.data() + 20, sizeof network);
+    if (swapped_) network = __builtin_bswap32(network);
+    if (reads_ && (network & kHasFcsLength) != 0) fcs_bytes_ = static_cast<std::uint8_t>((network >> 28) * 2);
   }
+}
+
+CaptureInterface PcapRecords::described() const {
+  CaptureInterface d;
+  d.time_resolution = unit_ns_ == 1 ? 9 : 6;
+  if (fcs_bytes_ != 0) add_option(d.options, PcapngOption::kFcsLength, {&fcs_bytes_, 1});
+  return d;
+}
+
+// A pcap file has 32 bits of seconds without a sign.
+std::uint64_t PcapRecords::ticks_of(const PcapRecord& record) const {
+  const auto seconds = static_cast<std::uint32_t>(record.seconds);
+  return seconds * (std::uint64_t{1'000'000'000} / unit_ns_) +
+         static_cast<std::uint64_t>(record.nanoseconds) / unit_ns_;
 }
 
 void PcapRecords::begin(std::uint32_t snapshot) {

@@ -12,6 +12,7 @@
 
 #include "model/types/wire.h"
 #include "traces/capture_file.h"
+#include "traces/capture_interface.h"
 
 namespace rxnic {
 
@@ -20,7 +21,12 @@ struct PcapRecord {
   std::int64_t nanoseconds = 0;
   std::uint32_t wire_bytes = 0;
   int link_type = 0;  // of pcapng; a pcap file has one for all
-  Bytes bytes;        // valid until the next call
+  Bytes bytes{};      // valid until the next call
+  // As the file has it.
+  std::uint64_t ticks = 0;  // its time, in the resolution of its interface
+  std::uint32_t section = 0, interface = 0;
+  Bytes options{};       // of its pcapng block, valid until the next call
+  bool swapped = false;  // their byte order is not the native one
 };
 
 class PcapRecords {
@@ -32,6 +38,9 @@ class PcapRecords {
   // False: it has given up (R2).
   bool next(PcapRecord& out);
   bool reads() const { return reads_; }
+  // The interface, but for its link type and snapshot length, as far as the file has an ordinary header.
+  CaptureInterface described() const;
+  std::uint64_t ticks_of(const PcapRecord& record) const;
   std::uint64_t position() const { return offset_ + at_; }  // after decompression
 
  private:
@@ -42,7 +51,8 @@ class PcapRecords {
   CaptureFile* file_ = nullptr;
   bool reads_ = false;
   bool swapped_ = false;
-  std::uint32_t unit_ns_ = 1;  // of the fraction of a time
+  std::uint32_t unit_ns_ = 1;   // of the fraction of a time
+  std::uint8_t fcs_bytes_ = 0;  // that every packet ends with, as the header says
   std::uint32_t snapshot_ = 0;
   std::vector<std::uint8_t> block_;
   std::size_t at_ = 0, end_ = 0;  // of what is left of the block

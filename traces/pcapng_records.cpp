@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "traces/pcapng_blocks.h"
+
 namespace rxnic {
 namespace {
 
@@ -22,8 +24,13 @@ constexpr std::uint32_t kMostBlocks = std::uint32_t{1} << 20;      // without a 
 constexpr std::size_t kMostInterfaces = 65536;
 constexpr std::size_t kPacketBytes = 20;  // before the data of a packet block
 constexpr std::size_t kSkipBytes = 65536;
-constexpr std::uint16_t kTimeResolution = 9, kTimeOffset = 14;  // options of an interface
+constexpr auto kTimeResolution = static_cast<std::uint16_t>(PcapngOption::kTimeResolution);
+constexpr auto kTimeOffset = static_cast<std::uint16_t>(PcapngOption::kTimeOffset);
 constexpr unsigned kPowerOfTwo = 0x80;
+constexpr PcapngOption kBytesOptions[] = {PcapngOption::kInterfaceName,    PcapngOption::kInterfaceDescription,
+                                          PcapngOption::kInterfaceMac,     PcapngOption::kInterfaceFilter,
+                                          PcapngOption::kInterfaceSystem,  PcapngOption::kFcsLength,
+                                          PcapngOption::kInterfaceHardware};  // R3
 
 }  // namespace
 
@@ -87,12 +94,16 @@ bool PcapngRecords::section(std::uint32_t length_as_read) {
     return fail("a pcapng section header of " + std::to_string(length) + " bytes");
   }
   interfaces_.clear();
+  kept_bytes_ = 0;
+  ++sections_;
   return skip(length - kFramingBytes - 8) && end_block(length);
 }
 
 bool PcapngRecords::open(CaptureFile& file) {
   file_ = &file;
   seconds_ = nanoseconds_ = 0;
+  ticks_ = 0;
+  sections_ = 0;
   damage_.clear();
   std::array<std::uint8_t, 8> head{};
   if (file_->read(head) != head.size()) return fail("a pcapng block is cut short");
@@ -106,6 +117,7 @@ bool PcapngRecords::option(Interface& described, std::uint16_t code, std::size_t
     const unsigned exponent = body_[at] & ~kPowerOfTwo;
     const bool two = (body_[at] & kPowerOfTwo) != 0;
     if (exponent > (two ? 63u : 19u)) return fail("a time resolution of " + std::to_string(body_[at]));
+    described.described.time_resolution = body_[at];
     described.units_per_second = 1;
     for (unsigned i = 0; i < exponent; ++i) described.units_per_second *= two ? 2 : 10;
   }
@@ -113,7 +125,14 @@ bool PcapngRecords::option(Interface& described, std::uint16_t code, std::size_t
     const std::uint64_t first = word(at);
     const std::uint64_t second = word(at + 4);
     const bool big_endian = swapped_ == (std::endian::native == std::endian::little);
-    described.offset_seconds = static_cast<std::int64_t>(big_endian ? first << 32 | second : second << 32 | first);
+    described.described.offset_seconds =
+        static_cast<std::int64_t>(big_endian ? first << 32 | second : second << 32 | first);
+  }
+  const bool is_bytes = std::ranges::find(kBytesOptions, PcapngOption{code}) != std::end(kBytesOptions);
+  if (is_bytes && bytes <= kMostInterfaceBytes - std::min(kMostInterfaceBytes, described.described.options.size()) &&
+      bytes <= kMostKeptBytes - std::min(kMostKeptBytes, kept_bytes_)) {
+    add_option(described.described.options, PcapngOption{code}, Bytes(body_).subspan(at, bytes));
+    kept_bytes_ += bytes;
   }
   return true;
 }
@@ -123,8 +142,8 @@ bool PcapngRecords::interface() {
   if (interfaces_.size() == kMostInterfaces)
     return fail("more than " + std::to_string(kMostInterfaces) + " interfaces");
   Interface described;
-  described.link_type = half(0);
-  described.snapshot = word(4);
+  described.described.link_type = half(0);
+  described.described.snapshot = word(4);
   for (std::size_t at = 8; at + 4 <= body_bytes_;) {
     const std::uint16_t code = half(at);
     const std::size_t bytes = half(at + 2);
@@ -148,13 +167,15 @@ bool PcapngRecords::packet(std::uint32_t type, PcapRecord& out) {
   std::uint32_t kept = word(0);
   out.wire_bytes = kept;
   if (type == kSimplePacket) {
-    if (of.snapshot != 0) kept = std::min(kept, of.snapshot);
+    if (of.described.snapshot != 0) kept = std::min(kept, of.described.snapshot);
   } else {
     kept = word(12);
     out.wire_bytes = word(16);
     const std::uint64_t time = std::uint64_t{word(4)} << 32 | word(8);
+    ticks_ = time;
     __extension__ using Wide = unsigned __int128;
-    seconds_ = static_cast<std::int64_t>(time / of.units_per_second + static_cast<std::uint64_t>(of.offset_seconds));
+    seconds_ =
+        static_cast<std::int64_t>(time / of.units_per_second + static_cast<std::uint64_t>(of.described.offset_seconds));
     nanoseconds_ = static_cast<std::int64_t>(Wide{time % of.units_per_second} * 1'000'000'000 / of.units_per_second);
   }
   if (kept > body_bytes_ - before) {
@@ -163,8 +184,14 @@ bool PcapngRecords::packet(std::uint32_t type, PcapRecord& out) {
   }
   out.seconds = seconds_;
   out.nanoseconds = nanoseconds_;
-  out.link_type = of.link_type;
+  out.link_type = of.described.link_type;
   out.bytes = Bytes(body_).subspan(before, kept);
+  out.ticks = ticks_;
+  out.section = sections_;
+  out.interface = index;
+  const std::size_t padded = std::min(before + (std::size_t{kept} + 3) / 4 * 4, body_bytes_);
+  out.options = type == kSimplePacket ? Bytes{} : Bytes(body_).subspan(padded, body_bytes_ - padded);
+  out.swapped = swapped_;
   return true;
 }
 

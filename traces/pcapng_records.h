@@ -7,6 +7,8 @@
 //       block has no time: its packet has that of the one before it.
 //   R2  A block that contradicts itself or the format ends the file there, and damage() says why. Blocks of packets and
 //       interfaces have 16 MiB at most.
+//   R3  What else a file says of an interface is kept when it is bytes: names, description, hardware, system, filter,
+//       FCS length. This holds for kMostInterfaceBytes of an interface, and kMostKeptBytes of a section.
 #pragma once
 
 #include <array>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "traces/capture_file.h"
+#include "traces/capture_interface.h"
 #include "traces/pcap_records.h"
 
 namespace rxnic {
@@ -28,13 +31,14 @@ class PcapngRecords {
   // False: the end, or R2.
   bool next(PcapRecord& out);
   const std::string& damage() const { return damage_; }
+  // The n-th interface of the section that the last packet is of.
+  const CaptureInterface& interface(std::size_t n) const { return interfaces_[n].described; }
 
  private:
+  static constexpr std::size_t kMostInterfaceBytes = 4096, kMostKeptBytes = std::size_t{1} << 20;
   struct Interface {
-    int link_type = 0;
-    std::uint32_t snapshot = 0;  // bytes; 0: no limit
+    CaptureInterface described;
     std::uint64_t units_per_second = 1'000'000;
-    std::int64_t offset_seconds = 0;
   };
   bool fail(std::string why);
   std::uint16_t half(std::size_t at) const;
@@ -50,10 +54,13 @@ class PcapngRecords {
 
   CaptureFile* file_ = nullptr;
   bool swapped_ = false;
+  std::uint32_t sections_ = 0;
   std::vector<Interface> interfaces_;
+  std::size_t kept_bytes_ = 0;      // of their options
   std::vector<std::uint8_t> body_;  // of the block
   std::size_t body_bytes_ = 0;
   std::int64_t seconds_ = 0, nanoseconds_ = 0;  // of the packet before
+  std::uint64_t ticks_ = 0;                     // likewise
   std::string damage_;
 };
 

@@ -226,6 +226,7 @@ bool SnifferFilter::is_left_out(const CapturedFrame& frame, const Headers& h) {
   const bool cut_one = frame.truncated && effects_.half_cut.contains(pair_of(h));
   const bool copy = cut_one || finder_.original(frame, h) != nullptr;
   copies_left_out_ += copy;
+  if (copy && list_ != nullptr) list_->push_back(frame.number);
   return copy;
 }
 

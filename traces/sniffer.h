@@ -141,6 +141,8 @@ class SnifferFilter {
   SnifferFilter(CaptureReader& reader, const SnifferEffects& effects) : reader_(reader), effects_(effects) {}
   bool next(CapturedFrame& out);
   std::uint64_t copies() const { return copies_left_out_; }
+  // From now on: the number of each frame that is left out goes there.
+  void list_copies(std::vector<std::uint64_t>& to) { list_ = &to; }
   CaptureReader& reader() { return reader_; }
 
  private:
@@ -165,6 +167,7 @@ class SnifferFilter {
   std::deque<Held> released_;
   Held current_;
   std::uint64_t copies_left_out_ = 0;
+  std::vector<std::uint64_t>* list_ = nullptr;
 };
 
 }  // namespace rxnic

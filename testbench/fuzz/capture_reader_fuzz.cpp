@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a capture, as they are and compressed. The reader (with and without filled payloads, other UDP ports and
 // ICRCs made right) ends in a TraceError or in counts. So do tunnels, the survey and the host plan. A name or a limit
-// that grows with the input would show as memory.
+// that grows with the input would show as memory. Records that are written again as pcapng come back as they were.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/core/wire/icrc.h"
@@ -18,6 +19,7 @@
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 #include "traces/host_plan.h"
+#include "traces/pcapng_blocks.h"
 #include "traces/survey.h"
 #include "traces/unreadable_requests.h"
 
@@ -55,6 +57,47 @@ void look_at(rxnic::CaptureReader& reader) {
     const rxnic::CompareCounts& counts = compare.counts();
     if (counts.compared != counts.equal + counts.given + counts.different) std::abort();
   }
+}
+
+// Records of a file, as pcapng, and what is to come back of them.
+void write_again(const std::uint8_t* data, std::size_t size) {
+  using namespace rxnic;
+  struct Kept {
+    std::vector<std::uint8_t> bytes;
+    std::uint64_t ticks;
+    std::uint32_t wire_bytes;
+  };
+  std::string text;
+  std::vector<Kept> kept;
+  std::uint32_t section = 0, interfaces = 0;
+  CaptureReader reader([data, size] { return ::fmemopen(const_cast<std::uint8_t*>(data), size, "rb"); }, "input");
+  for (CapturedFrame f; reader.next_record(f);) {
+    const PcapRecord& r = reader.record();
+    if (text.empty() || r.section != section) add_section(text, "fuzz"), interfaces = 0;
+    section = r.section;
+    for (; interfaces <= r.interface; ++interfaces) add_interface(text, reader.interface(interfaces));
+    PcapngPacket packet;
+    packet.interface = r.interface;
+    packet.ticks = r.ticks;
+    packet.bytes = r.bytes;
+    packet.wire_bytes = r.wire_bytes;
+    const std::string options = kept_options(r, packet.flags);
+    packet.options = options;
+    packet.comment = "again";
+    add_packet(text, packet);
+    kept.push_back({{r.bytes.begin(), r.bytes.end()}, r.ticks, r.wire_bytes});
+  }
+  if (kept.empty()) return;
+  CaptureReader again([&text] { return ::fmemopen(text.data(), text.size(), "rb"); }, "again");
+  std::size_t n = 0;
+  for (CapturedFrame f; again.next_record(f); ++n) {
+    const PcapRecord& r = again.record();
+    const std::vector<std::uint8_t> bytes(r.bytes.begin(), r.bytes.end());
+    if (n >= kept.size() || bytes != kept[n].bytes || r.ticks != kept[n].ticks || r.wire_bytes != kept[n].wire_bytes) {
+      std::abort();
+    }
+  }
+  if (n != kept.size()) std::abort();
 }
 
 // Frames of the capture, or nothing when it is refused.
@@ -121,6 +164,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const rxnic::TraceError&) {
       // named: all is well
     }
+  }
+  try {
+    write_again(data, size);
+  } catch (const rxnic::TraceError&) {
+    // named: all is well
   }
   compress(data, size);
   return 0;

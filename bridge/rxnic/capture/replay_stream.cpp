@@ -66,7 +66,8 @@ bool ReplayStream::next(Stimulus& item) {
       ++from_receiver_;
       if (status != ParseStatus::kOk) continue;
       if (unreadable_reason(status) != DropReason::kNone) {
-        if ((opcode_info(headers_.opcode).traits & kResponse) != 0) compare_.leave_out(Uncompared::kUnreadable);
+        if ((opcode_info(headers_.opcode).traits & kResponse) != 0)
+          compare_.leave_out(Uncompared::kUnreadable, frame_.number);
       } else if (from_receiver(headers_, item)) {
         return true;
       }

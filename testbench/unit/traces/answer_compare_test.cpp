@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,11 +31,26 @@ ReceiverSurvey survey() {
   return s;
 }
 
+// What is notified (answer_observer.h).
+struct Notified final : AnswerObserver {
+  std::map<AnswerVerdict, std::uint64_t> verdicts;
+  std::map<std::uint64_t, std::uint64_t> packets;
+  std::uint64_t without_words = 0;
+  void on_compared(const ComparedAnswer& a) override {
+    ++verdicts[a.verdict];
+    without_words += a.verdict == AnswerVerdict::kDifferent && a.words.empty();
+    if (a.captured != 0) ++packets[a.captured];
+  }
+};
+
 struct Compare {
+  Notified notified;
   AnswerCompare c;
   std::uint64_t packet = 0, number = 0;
+  std::set<std::uint64_t> answers;  // captured
 
-  explicit Compare(const CompareOptions& options = {}, const ReceiverSurvey& s = survey()) : c(s, options) {}
+  explicit Compare(CompareOptions options = {}, const ReceiverSurvey& s = survey())
+      : c(s, (options.observer = &notified, options)) {}
   static Headers request_headers(std::uint32_t psn, Operation op = Operation::kSendOnly, std::uint32_t length = 0) {
     Headers h;
     h.source = kPeer;
@@ -65,7 +82,10 @@ struct Compare {
     c.request(h);
     ++packet;
   }
-  void captured(const Headers& h) { c.captured(h, ++packet); }
+  void captured(const Headers& h) {
+    c.captured(h, ++packet);
+    answers.insert(packet);
+  }
   void model(const Headers& h) { c.model(h, ++number); }
   void expect(std::uint64_t equal, std::uint64_t different) {
     c.finish();
@@ -73,6 +93,21 @@ struct Compare {
     EXPECT_EQ(c.counts().different, different);
     EXPECT_EQ(c.counts().compared, equal + c.counts().given + different);
     EXPECT_EQ(c.differences().size(), different);
+    expect_notified();
+  }
+  // answer_observer.h R1
+  void expect_notified() {
+    EXPECT_EQ(notified.verdicts[AnswerVerdict::kEqual] + notified.verdicts[AnswerVerdict::kCovered], c.counts().equal);
+    EXPECT_LE(notified.verdicts[AnswerVerdict::kCovered], c.counts().covered);  // the others' MSN differs
+    EXPECT_EQ(notified.verdicts[AnswerVerdict::kGiven], c.counts().given);
+    EXPECT_EQ(notified.verdicts[AnswerVerdict::kDifferent], c.counts().different);
+    EXPECT_EQ(notified.without_words, 0u);
+    std::set<std::uint64_t> once;
+    for (const auto& [number_of, times] : notified.packets) {
+      EXPECT_EQ(times, 1u) << number_of;
+      once.insert(number_of);
+    }
+    EXPECT_EQ(once, answers);
   }
 };
 
@@ -491,6 +526,7 @@ TEST(AnswerCompare, DifferencesAreListedUpToALimit) {
   t.c.finish();
   EXPECT_EQ(t.c.counts().different, 20u);
   EXPECT_EQ(t.c.differences().size(), 5u);
+  t.expect_notified();
 }
 
 TEST(AnswerCompare, AModelFarAheadOrFarBehindEndsInABoundedList) {
@@ -505,6 +541,7 @@ TEST(AnswerCompare, AModelFarAheadOrFarBehindEndsInABoundedList) {
   EXPECT_EQ(t.c.counts().compared, 2u * kMany);
   EXPECT_EQ(t.c.counts().equal, kMany);
   EXPECT_EQ(t.c.counts().of(Uncompared::kNoAnswer), 1000u);
+  t.expect_notified();
 }
 
 // The captured receiver agrees with itself, in every capture and from both sides.

@@ -150,5 +150,36 @@ TEST(PcapngRecords, ALinkTypeIsRefusedWithTheFirstPacketThatHasIt) {
   EXPECT_EQ(read.error.find("memory: packet 2: found link type 105 (IEEE802_11"), 0u) << read.error;
 }
 
+// R3
+TEST(PcapngRecords, WhatIsSaidOfAnInterfaceIsKeptUpToALimit) {
+  const auto described = [](std::size_t bytes) {
+    Blob body;
+    put(body, 1, 2);
+    put(body, 0, 6);
+    for (const std::uint16_t code : {3, 8}) {  // its description; its speed, which is a number
+      put(body, code, 2);
+      put(body, bytes, 2);
+      append(body, Blob(bytes, 'x'));
+    }
+    return pcapng_block(1, body);
+  };
+  for (const std::size_t bytes : {8u, 4096u, 4100u}) {
+    std::vector<Blob> blocks{pcapng_section()};
+    for (int n = 0; n < 300; ++n) blocks.push_back(described(bytes));
+    blocks.push_back(pcapng_packet(0, 0, kFrame));
+    const Blob file = file_of(blocks);
+    CaptureReader reader(opener_of(file), "memory");
+    CapturedFrame f;
+    ASSERT_TRUE(reader.next_record(f));
+    std::size_t kept = 0, interfaces = 0;
+    for (std::uint32_t n = 0; n < 300; ++n) {
+      kept += reader.interface(n).options.size();
+      interfaces += !reader.interface(n).options.empty();
+    }
+    EXPECT_EQ(interfaces, bytes == 8 ? 300u : bytes == 4096 ? 256u : 0u);
+    EXPECT_EQ(kept, interfaces * (bytes + 4));
+  }
+}
+
 }  // namespace
 }  // namespace rxnic::pcapng_records_test
