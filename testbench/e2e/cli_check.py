@@ -18,8 +18,8 @@ import e2e
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
 RTL = ["--lockstep", "--rtl", "--clock-always", "--random-init"]
 # What --help of a command mentions.
-EVENTS = ["--events", "--timeline", "--konata", "--events-from", "--events-to", "--events-packets", "--events-qps",
-          "--events-limit"]
+EVENTS = ["--events", "--timeline", "--konata", "--annotate", "--events-from", "--events-to", "--events-packets",
+          "--events-qps", "--events-limit"]
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
                "--icrc", "--udp-port",

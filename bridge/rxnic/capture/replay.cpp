@@ -231,6 +231,14 @@ std::string other_responses(const std::string& responses_path, LinkLayer link) {
   return std::filesystem::path(responses_path).replace_extension(extension);
 }
 
+CaptureReader open_capture(const ReplayOptions& o) {
+  CaptureReader reader(o.trace);
+  if (o.fill_truncated) reader.fill_cut_payloads(&seal);
+  reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
+  if (o.ignore_icrcs) reader.take_icrcs_as_right(&icrc_matches, &seal);
+  return reader;
+}
+
 RunResult replay(const ReplayOptions& o) {
   RunResult r;
   r.trace = o.trace;
@@ -257,10 +265,7 @@ RunResult replay(const ReplayOptions& o) {
   }
 
   // (1) survey
-  CaptureReader reader(o.trace);
-  if (o.fill_truncated) reader.fill_cut_payloads(&seal);
-  reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
-  if (o.ignore_icrcs) reader.take_icrcs_as_right(&icrc_matches, &seal);
+  CaptureReader reader = open_capture(o);
   Progress surveying("survey", o.progress);
   const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0,
                             .icrc_matches = &icrc_matches,
@@ -296,9 +301,14 @@ RunResult replay(const ReplayOptions& o) {
   Progress replaying("replay", o.progress);
   AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable,
                                              .withheld_wqes = withholds(plan),
-                                             .strict_by_naks = host_options.resynchronise});
+                                             .strict_by_naks = host_options.resynchronise,
+                                             .observer = o.notes});
   UnreadableRequests unreadable(seen);
   SnifferFilter filter(reader, effects);
+  if (o.notes != nullptr) {
+    o.notes->receiver = receiver;
+    filter.list_copies(o.notes->copies);
+  }
   ReplayStream stream(filter, receiver, plan, compare, unreadable, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
   Answers answers(compare, plan, o, start);

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "bridge/rtl/rtl_request.h"
+#include "bridge/rxnic/annotate/packet_notes.h"
 #include "bridge/rxnic/events/event_request.h"
 #include "model/engine/engine.h"
 #include "model/system/run_region.h"
 #include "model/system/run_result.h"
 #include "model/system/waves_request.h"
 #include "model/system/wire_source.h"
+#include "traces/capture_reader.h"
 
 namespace rxnic {
 
@@ -38,6 +40,7 @@ struct ReplayOptions {
   WavesRequest waves;                                       // need kPerCycle
   RtlRequest rtl{};                                         // lockstep needs kPerCycle
   EventRequest events{};
+  PacketNotes* notes = nullptr;  // what is found out about packets goes there
   RegionRequest region{};
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
   // Each frame that the model sends: the number of the packet that it answers (0: none), and when its last byte left.
@@ -47,6 +50,9 @@ struct ReplayOptions {
 
 // Where answers on `link` go when the first one of the run was on the other link layer.
 std::string other_responses(const std::string& responses_path, LinkLayer link);
+
+// The capture as a replay reads it. Throws TraceError.
+CaptureReader open_capture(const ReplayOptions& options);
 
 // Throws TraceError, ConfigError, std::invalid_argument (a bad option), LockstepError.
 RunResult replay(const ReplayOptions& options);

@@ -27,6 +27,10 @@ void EventsOption::describe(CLI::App& app) {
                "packet, a flow a message, packets that wait, drops and NAKs");
   app.add_flag("--konata", konata_,
                "The same, and packets.kanata for Konata: a row a packet, its stages, what it waited for");
+  app.add_flag(
+      "--annotate", annotate_,
+      "The same, and annotated.pcapng: the capture again with a comment on each packet (accepted, or the reason\n"
+      "of its drop, its message, CQE, times, answers), its number, QP and verdict, for Wireshark and tshark");
   app.add_option("--events-from", from_, "The same, from this time of the model on: 800ns, 1.5us, 2ms")
       ->type_name("TIME");
   app.add_option("--events-to", to_, "The same, up to this time")->type_name("TIME");
@@ -42,7 +46,7 @@ void EventsOption::describe(CLI::App& app) {
 }
 
 bool EventsOption::wanted() const {
-  return events_ || timeline_ || konata_ || limit_ || from_ || to_ || packets_ || qps_;
+  return events_ || timeline_ || konata_ || annotate_ || limit_ || from_ || to_ || packets_ || qps_;
 }
 
 EventRequest EventsOption::request(const std::string& folder) const {

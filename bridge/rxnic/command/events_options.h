@@ -21,11 +21,13 @@ class EventsOption {
   // After the run: the files of --timeline and --konata, made of its events. What is to be said of them, a line each.
   // Throws std::runtime_error.
   std::string write_pictures(const EventRequest& events) const;
+  // Whether the capture is to be written again, annotated: what reads it does that, since it has more than the events.
+  bool annotates() const { return annotate_; }
   static constexpr const char* kTimeline = "timeline.json";
   static constexpr const char* kKonata = "packets.kanata";
 
  private:
-  bool events_ = false, timeline_ = false, konata_ = false;
+  bool events_ = false, timeline_ = false, konata_ = false, annotate_ = false;
   std::optional<std::string> from_, to_, packets_, qps_;
   std::optional<std::uint64_t> limit_;
 };

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bridge/rxnic/annotate/annotate.h"
 #include "bridge/rxnic/capture/replay.h"
 #include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/waves_options.h"
@@ -79,11 +80,13 @@ void remove_events(const fs::path& folder, const std::string& trace) {
   remove_result(folder / EventsOption::kFile, kEventMagic, trace);
   remove_result(folder / EventsOption::kTimeline, kTimelineBegins, trace);
   remove_result(folder / EventsOption::kKonata, kKonataBegins, trace);
+  remove_result(folder / kAnnotatedFile, annotated_begins(), trace);
 }
 
 bool writes_events(const CLI::App& command) {
-  constexpr const char* kOptions[] = {"--events",    "--timeline",       "--konata",     "--events-from",
-                                      "--events-to", "--events-packets", "--events-qps", "--events-limit"};
+  constexpr const char* kOptions[] = {"--events",         "--timeline",    "--konata",
+                                      "--annotate",       "--events-from", "--events-to",
+                                      "--events-packets", "--events-qps",  "--events-limit"};
   return std::any_of(std::begin(kOptions), std::end(kOptions), [&](const char* name) {
     const CLI::Option* const option = command.get_option_no_throw(name);
     return option != nullptr && option->count() != 0;

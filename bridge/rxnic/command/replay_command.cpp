@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/annotate/annotate.h"
 #include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
@@ -194,6 +195,11 @@ int ReplayCommand::run() {
   }
   if (!of_run) return replay_capture();
   refuse_options_of_captures();
+  if (other_parameters && events_.annotates()) {
+    throw std::invalid_argument(
+        "--annotate: found a recorded run with other parameters; expected a capture, or the run as it was recorded: "
+        "other parameters put other frames on the wire than the record has");
+  }
   return other_parameters ? replay_what_if() : replay_folder();
 }
 
@@ -237,6 +243,19 @@ void ReplayCommand::write_report(const RunResult& result) const {
   write_file(folder / "report.json", report_json(result));
 }
 
+// What --timeline, --konata and --annotate make of the events. What is to be said of it.
+std::string ReplayCommand::write_pictures(const std::string& capture, const PacketNotes* notes) const {
+  std::string said = events_.write_pictures(options_.events);
+  if (!events_.annotates()) return said;
+  ReplayOptions of_capture = options_;
+  of_capture.trace = capture;
+  CaptureReader reader = open_capture(of_capture);
+  RunEvents events(options_.events.path);
+  const std::string file = std::filesystem::path(options_.events.path).parent_path() / kAnnotatedFile;
+  annotate(reader, events, notes, {}, file);
+  return said + fmt::format("         {}\n", file);
+}
+
 int ReplayCommand::replay_capture() {
   make_folder("--out", out_);
   const std::filesystem::path folder(out_);
@@ -245,13 +264,16 @@ int ReplayCommand::replay_capture() {
        {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
         other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
         options_.cqes_path, options_.waves.path, options_.events.path, (folder / EventsOption::kTimeline).string(),
-        (folder / EventsOption::kKonata).string()}) {
+        (folder / EventsOption::kKonata).string(), (folder / kAnnotatedFile).string()}) {
     refuse_trace_as_output(options_.trace, file);
   }
+  PacketNotes notes;
+  if (events_.annotates()) options_.notes = &notes;
   const RunResult result = replay(options_);
+  notes.sort();
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);
-  const std::string pictures = events_.write_pictures(options_.events);
+  const std::string pictures = write_pictures(options_.trace, &notes);
   if (quiet_) return end_of(result);
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += rtl_text(result);
@@ -307,7 +329,7 @@ int ReplayCommand::replay_folder() {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;
   }
-  const std::string pictures = events_.write_pictures(options_.events);
+  const std::string pictures = write_pictures(wire_file(options_.trace), nullptr);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += fmt::format(

@@ -143,10 +143,10 @@ EventReader::EventReader(const std::string& path) : path_(path), file_(std::fope
   first_ = place_;
 }
 
-void EventReader::rewind() {
-  place_ = first_;
+void EventReader::go_to(std::uint64_t place) {
+  place_ = place;
   end_ = nullptr;
-  if (std::fseek(file_.get(), static_cast<long>(first_), SEEK_SET) != 0) refuse(std::strerror(errno), "a file");
+  if (std::fseek(file_.get(), static_cast<long>(place), SEEK_SET) != 0) refuse(std::strerror(errno), "a file");
 }
 
 // False: the file ends here, within a chunk or before it.

@@ -70,9 +70,12 @@ class EventReader {
     std::memcpy(&r, values_.data() + n * (sizeof(Row) / sizeof(std::uint64_t)), sizeof r);
     return r;
   }
+  // Where the chunk stands in the file; next() gives the one of that place.
+  std::uint64_t place() const { return chunk_at_; }
+  void go_to(std::uint64_t place);
   // After the last chunk: the end; null: the file has none.
   const nlohmann::json& end() const { return end_; }
-  void rewind();
+  void rewind() { go_to(first_); }
 
  private:
   bool read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::string& raw);

@@ -7,30 +7,17 @@
 #include <map>
 
 #include "bridge/rxnic/explain/drop_rules.h"
+#include "bridge/rxnic/explain/packet_words.h"
 #include "model/system/units.h"
 #include "model/types/completion_codes.h"
 #include "model/types/opcode.h"
 #include "model/types/send_opcode.h"
-#include "model/types/syndrome.h"
 
 namespace rxnic {
 
 namespace {
 
 constexpr std::size_t kMostTroubles = 100;
-
-template <class E>
-E value_of(std::uint64_t n) {
-  return static_cast<E>(n);
-}
-
-template <class E>
-std::string words_of(E value) {
-  for (const EnumeratorInfo& info : Enumeration<E>::kValues) {
-    if (info.value == static_cast<std::uint8_t>(value)) return clause(info.sentence);
-  }
-  return "?";
-}
 
 // kCount: it is not kept.
 std::string_view activity_name(Activity activity) {
@@ -39,50 +26,6 @@ std::string_view activity_name(Activity activity) {
 
 std::string cycles_text(std::uint64_t n, std::uint64_t period_ps) {
   return fmt::format("{} cycle{} ({})", count_text(n), n == 1 ? "" : "s", time_text(n * period_ps));
-}
-
-// "NAK 0x62 (remote access error)", "RNR NAK (not before 0.01 ms)" (rules 6.8, 6.9).
-std::string nak_name(std::uint64_t syndrome) {
-  const auto s = static_cast<std::uint8_t>(syndrome);
-  if (ack_kind(s) == AckKind::kRnrNak)
-    return fmt::format("an RNR NAK (try again in {})", time_text(std::uint64_t{rnr_timer_us(s)} * 1000000));
-  constexpr const char* kCodes[] = {"PSN sequence error", "invalid request", "remote access error",
-                                    "remote operational error", "invalid RD request"};
-  const std::size_t code = s & 0x1fu;
-  return fmt::format("NAK {:#04x} ({})", s, code < std::size(kCodes) ? kCodes[code] : "reserved");
-}
-
-// How the NIC decided, and why.
-std::string decision(std::uint64_t outcome, std::uint64_t reason, std::uint64_t syndrome) {
-  const auto why = value_of<DropReason>(reason);
-  const auto what = value_of<Outcome>(outcome);
-  std::string rule(why != DropReason::kNone ? rule_of(why) : rule_of(what));
-  if (!rule.empty()) rule = fmt::format(" (rule {})", rule);
-  if (why != DropReason::kNone) {
-    std::string words = words_of(why);
-    const bool says_more = why == DropReason::kNoReceiveWqe || why == DropReason::kWqeStoreFull;  // of RC
-    if (says_more || what == Outcome::kNak) words.resize(std::min(words.size(), words.find(';')));
-    if (what == Outcome::kNak) {
-      words += fmt::format("; answered with {}", nak_name(syndrome));
-    }
-    return fmt::format("not carried out, {}: {}{}", name_of(why), words, rule);
-  }
-  switch (what) {
-    case Outcome::kExecute:
-      return "accepted and carried out" + rule;
-    case Outcome::kAckAgain:
-      return "a duplicate: acknowledged again, not carried out" + rule;
-    case Outcome::kReplay:
-      return "a duplicate READ or atomic: answered from what is saved" + rule;
-    case Outcome::kAnswer:
-      return "accepted, an answer to a request of this NIC";
-    case Outcome::kNak:
-      return fmt::format("refused with {}{}", nak_name(syndrome), rule);
-    case Outcome::kUndecided:
-    case Outcome::kDrop:
-      break;
-  }
-  return "passed on only to keep the order";
 }
 
 // Whether a cause says more than that the block had work.
@@ -97,16 +40,6 @@ nlohmann::ordered_json causes_json(const std::vector<Cause>& causes) {
     all.push_back({{"block", name_of(c.station)}, {"activity", activity_name(c.activity)}, {"cycles", c.cycles}});
   }
   return all;
-}
-
-std::string answer_name(const FrameRow& f) {
-  const auto opcode = static_cast<std::uint8_t>(f.opcode);
-  std::string name = opcode_name(opcode);
-  if ((opcode_info(opcode).traits & kAckKind) == 0) return name;
-  const AckKind kind = ack_kind(static_cast<std::uint8_t>(f.syndrome));
-  if (kind == AckKind::kNak) return fmt::format("NAK {:#04x}", f.syndrome);
-  if (kind == AckKind::kRnrNak) return fmt::format("RNR NAK {:#04x}", f.syndrome);
-  return name;
 }
 
 // The longest causes of a wait, a line each, and the others together.
