@@ -4,6 +4,7 @@
 import collections
 import fractions
 import gzip
+import json
 import pathlib
 import re
 import shutil
@@ -11,7 +12,9 @@ import struct
 import sys
 
 import capture_file
+import diagnose_troubles
 import e2e
+import wire_frames
 from events_check import generated, record_of
 
 COMMENT, FLAGS, PACKET_ID, QUEUE, VERDICT = 1, 2, 5, 6, 7
@@ -252,6 +255,21 @@ def tshark(bench):
     bench.expect(filters > 60, f"only {filters} filters were tried")
 
 
+def findings(bench):
+    """The packets that diagnose names have its words, and no others."""
+    for name in ("lost_before_sniffer", "rnr", "access_error", "marked"):
+        frames, _, _ = diagnose_troubles.capture(diagnose_troubles.TROUBLES[name][0], f"annotate {name}")
+        wire_frames.write_pcap(bench.folder / "sick.pcap", frames)
+        bench.replay("sick.pcap", "--annotate")
+        found = json.loads(bench.rxnic("diagnose", "--json", "sick.pcap").stdout)["findings"]
+        bench.expect(found, f"{name}: nothing found")
+        comments = [comment_of(packet) for packet in capture_file.read(bench.folder / "run" / ANNOTATED)]
+        for number, comment in enumerate(comments, 1):
+            wanted = [f"finding: {f['cause']}: {f['words']}" for f in found if number in f["packets"]]
+            bench.expect_equal(comment.count("finding: "), len(wanted), f"{name}: packet {number}")
+            bench.expect(all(words in comment for words in wanted), f"{name}: packet {number}: {comment}")
+
+
 def programs(bench):
     """The wire of a recorded run: a NIC has received every frame, and its comment names the frame's QP and PSN."""
     record = record_of(bench)
@@ -307,7 +325,8 @@ def files(bench):
     bench.expect(refused, f"{done.returncode} {done.stderr}")
 
 
-CHECKS = {"copied": copied, "counts": counts, "same": same, "tshark": tshark, "programs": programs, "files": files}
+CHECKS = {"copied": copied, "counts": counts, "same": same, "tshark": tshark, "findings": findings,
+          "programs": programs, "files": files}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)

@@ -132,6 +132,30 @@ def two_captures(bench):
     bench.expect_equal(found["findings"], [], "nothing in common")
 
 
+def every_receiver(bench):
+    """replay --receiver all: a run for each host that gets requests, the same as one with that host chosen."""
+    frames = []
+    for far in (2, 3, 4):
+        for n in range(10 * far):
+            at, psn = 1_000_000 * far + 10_000 * n, 100 + n
+            frames.append((at, wire.roce(1, far, 50_000, wire.SEND_ONLY, 0x11, psn, payload=bytes(64))))
+            frames.append((at + 2_000, wire.roce(far, 1, 50_000, wire.ACK, 0x21, psn, wire.aeth(0x1f, n + 1))))
+    wire.write_pcap(bench.folder / "hosts.pcap", frames)
+    done = bench.rxnic("replay", "hosts.pcap", "--receiver", "all", "--events", "--out", "all")
+    bench.expect_equal(done.returncode, 0, done.stderr)
+    rows = [line.split()[:3] for line in done.stdout.splitlines()[1:4]]
+    bench.expect_equal(rows, [[f"10.0.0.{far}", str(10 * far), str(10 * far)] for far in (4, 3, 2)], done.stdout)
+    for far in (2, 3, 4):
+        bench.replay("hosts.pcap", "--receiver", f"10.0.0.{far}", out="one")
+        for name in ("report.json", "responses.pcap"):
+            one, of_all = (bench.folder / "one" / name), (bench.folder / "all" / f"10.0.0.{far}" / name)
+            bench.expect(one.read_bytes() == of_all.read_bytes(), f"10.0.0.{far}: {name} differs")
+        bench.expect((bench.folder / "all" / f"10.0.0.{far}" / "events.rxev").is_file(), "events")
+    for option in (("--pair", "0x11=0x21"), ("--cqes", "cqes.csv")):
+        done = bench.rxnic("replay", "hosts.pcap", "--receiver", "all", "--out", "all", *option)
+        bench.expect(done.returncode == 2 and f"found all with {option[0]}" in done.stderr, done.stderr)
+
+
 def damaged(bench):
     """Captures with frames that are changed, cut, repeated, left out: an answer, and each time the same."""
     print("seed", SEED)
@@ -183,7 +207,7 @@ def output(bench):
 
 
 CHECKS = {"planted": planted, "clean": clean, "paused": paused, "several": several, "two_captures": two_captures,
-          "damaged": damaged, "output": output}
+          "every_receiver": every_receiver, "damaged": damaged, "output": output}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -83,8 +83,8 @@ void EventWindow::load(std::uint64_t first, std::uint64_t last, const std::vecto
 }
 
 std::span<const PacketRow> EventWindow::packets(std::uint64_t number) const {
-  const auto found = std::ranges::equal_range(packets_, number, {}, &PacketRow::number);
-  return {found.begin(), found.end()};
+  return {std::ranges::lower_bound(packets_, number, {}, &PacketRow::number),
+          std::ranges::upper_bound(packets_, number, {}, &PacketRow::number)};
 }
 
 const CompletionRow* EventWindow::completion(std::uint64_t packet, std::uint64_t nic) const {

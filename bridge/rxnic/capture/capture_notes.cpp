@@ -167,22 +167,28 @@ void note_capture(const ReplayOptions& o, const CaptureReader& reader, const Cap
   note_unreadable(survey, r);
 }
 
+std::vector<PossibleReceiver> receivers_of(const CaptureSurvey& survey) {
+  std::vector<PossibleReceiver> all;
+  for (const EndpointCounts& e : survey.endpoints()) {
+    if (e.requests_received == 0 || e.address.is_multicast()) continue;
+    all.push_back({e.address.text(), e.requests_received, e.request_bytes});
+  }
+  std::ranges::stable_sort(all, [](const PossibleReceiver& a, const PossibleReceiver& b) {
+    return std::pair(a.requests, a.bytes) > std::pair(b.requests, b.bytes);
+  });
+  return all;
+}
+
 void note_receiver(const CaptureSurvey& survey, const Address& receiver, RunResult& r) {
-  std::vector<EndpointCounts> ends;
   for (const EndpointCounts& e : survey.endpoints()) {
     if (e.address == receiver) {
       r.congestion.marked = e.marked_received;
       r.congestion.cnps_sent = e.cnps_sent;
       r.congestion.cnps_received = e.cnps_received;
     }
-    if (e.requests_received != 0 && !e.address.is_multicast()) ends.push_back(e);
   }
-  std::stable_sort(ends.begin(), ends.end(), [](const EndpointCounts& a, const EndpointCounts& b) {
-    return std::pair(a.requests_received, a.request_bytes) > std::pair(b.requests_received, b.request_bytes);
-  });
-  for (std::size_t i = 0; i < std::min(ends.size(), kMostReceivers); ++i) {
-    r.receivers.push_back({ends[i].address.text(), ends[i].requests_received, ends[i].request_bytes});
-  }
+  r.receivers = receivers_of(survey);
+  if (r.receivers.size() > kMostReceivers) r.receivers.resize(kMostReceivers);
   const CaptureCensus::Pauses pauses = survey.census().pauses();
   for (std::size_t i = 0; i < pauses.size(); ++i) {
     if (pauses[i].frames == 0) continue;

@@ -16,6 +16,8 @@ std::vector<UnreadableResult> unreadable_of(const CaptureSurvey& survey);
 std::vector<std::string> other_ports_of(const CaptureCensus& census);
 // `reader` is at its end.
 void note_capture(const ReplayOptions& o, const CaptureReader& reader, const CaptureSurvey& survey, RunResult& r);
+// Who gets requests, the busiest first.
+std::vector<PossibleReceiver> receivers_of(const CaptureSurvey& survey);
 // Notes about that receiver.
 void note_receiver(const CaptureSurvey& survey, const Address& receiver, RunResult& r);
 

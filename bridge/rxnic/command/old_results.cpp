@@ -93,6 +93,16 @@ bool writes_events(const CLI::App& command) {
   });
 }
 
+void remove_reports(const fs::path& folder, const std::string& trace) {
+  remove_result(folder / "report.json", kReport, trace);
+  remove_events(folder, trace);
+  const std::string responses = folder / "responses.pcap";
+  remove_result(responses, "", trace);
+  for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
+    remove_result(other_responses(responses, link), "", trace);
+  }
+}
+
 void remove_of(const CLI::App& command) {
   const CLI::Option* const out = command.get_option_no_throw("--out");
   if (out == nullptr) return;
@@ -104,13 +114,7 @@ void remove_of(const CLI::App& command) {
   std::error_code ignored;
   if (of_record && fs::equivalent(trace, folder, ignored)) return;
   if (!of_record || out->count() != 0) {
-    remove_result(folder / "report.json", kReport, trace);
-    remove_events(folder, trace);
-    const std::string responses = folder / "responses.pcap";
-    remove_result(responses, "", trace);
-    for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
-      remove_result(other_responses(responses, link), "", trace);
-    }
+    remove_reports(folder, trace);
   } else {
     if (writes_events(command)) remove_events(folder, trace);
     if (!writes_waves(command)) return;
@@ -119,6 +123,11 @@ void remove_of(const CLI::App& command) {
 }
 
 }  // namespace
+
+void remove_results_in(const std::string& folder, const std::string& trace) {
+  remove_reports(folder, trace);
+  remove_waves(folder, trace);
+}
 
 void remove_old_results(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) remove_of(*command);

@@ -12,5 +12,7 @@ namespace rxnic {
 // file. So does a file that does not begin as one of rxnic does, but for responses*.pcap. A record stays until a run
 // begins (recorder.h). Throws std::runtime_error that names a file that cannot be removed.
 void remove_old_results(const CLI::App& app);
+// The results of a capture in one folder.
+void remove_results_in(const std::string& folder, const std::string& trace);
 
 }  // namespace rxnic

@@ -10,6 +10,7 @@
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/annotate/annotate.h"
 #include "bridge/rxnic/command/parse_text.h"
+#include "bridge/rxnic/diagnose/diagnose.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
@@ -91,7 +92,8 @@ void ReplayCommand::describe(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--receiver", options_.receiver,
                  "Address of the host whose NIC is modelled: IPv4, IPv6, GID or lid:N\n"
-                 "(default: the host that gets the most requests)");
+                 "(default: the host that gets the most requests); all: each host that gets requests, one after the\n"
+                 "other, with a folder of its own in --out");
   app.add_option("--host", options_.host,
                  "The synthesised host, key=value,...:\n"
                  "receive=rq|srq|tm_srq  an RQ for each QP, or one SRQ, or one with tag matching\n"
@@ -179,9 +181,7 @@ int ReplayCommand::run() {
     throw std::invalid_argument("--step-all and --per-cycle (of --waves and --lockstep, too) exclude each other");
   }
   options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
-  options_.waves = waves_.request(out_);
-  options_.rtl = rtl_.request(out_);
-  options_.events = events_.request(out_);
+  request_files();
   options_.region = region();
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
@@ -201,6 +201,13 @@ int ReplayCommand::run() {
         "other parameters put other frames on the wire than the record has");
   }
   return other_parameters ? replay_what_if() : replay_folder();
+}
+
+// What is to be written into out_, besides the report.
+void ReplayCommand::request_files() {
+  options_.waves = waves_.request(out_);
+  options_.rtl = rtl_.request(out_);
+  options_.events = events_.request(out_);
 }
 
 RegionRequest ReplayCommand::region() const {
@@ -252,11 +259,18 @@ std::string ReplayCommand::write_pictures(const std::string& capture, const Pack
   CaptureReader reader = open_capture(of_capture);
   RunEvents events(options_.events.path);
   const std::string file = std::filesystem::path(options_.events.path).parent_path() / kAnnotatedFile;
-  annotate(reader, events, notes, {}, file);
+  DiagnoseOptions look;
+  look.capture = capture;
+  look.udp_ports = options_.udp_ports;
+  look.config = options_.config;
+  look.overrides = options_.overrides;
+  look.progress = options_.progress;
+  annotate(reader, events, notes, words_by_packet(diagnose(look)), file);
   return said + fmt::format("         {}\n", file);
 }
 
-int ReplayCommand::replay_capture() {
+// Into out_. `said`: nullptr, or what is to be said of the run.
+RunResult ReplayCommand::replay_receiver(std::string* said) {
   make_folder("--out", out_);
   const std::filesystem::path folder(out_);
   options_.responses_path = folder / "responses.pcap";
@@ -269,20 +283,28 @@ int ReplayCommand::replay_capture() {
   }
   PacketNotes notes;
   if (events_.annotates()) options_.notes = &notes;
-  const RunResult result = replay(options_);
+  RunResult result = replay(options_);
   notes.sort();
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);
   const std::string pictures = write_pictures(options_.trace, &notes);
-  if (quiet_) return end_of(result);
-  std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
+  if (said == nullptr) return result;
+  std::string& text = *said;
+  text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += rtl_text(result);
   text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
   if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
   if (options_.events.wanted()) text += fmt::format("         {}\n", options_.events.path);
   text += pictures;
-  print_output(text);
+  return result;
+}
+
+int ReplayCommand::replay_capture() {
+  if (options_.receiver == kEveryReceiver) return replay_every_receiver();
+  std::string text;
+  const RunResult result = replay_receiver(quiet_ ? nullptr : &text);
+  if (!quiet_) print_output(text);
   return end_of(result);
 }
 

@@ -19,13 +19,18 @@ class ReplayCommand {
 
  private:
   RegionRequest region() const;
+  void request_files();
+  RunResult replay_receiver(std::string* said);
   int replay_capture();
+  int replay_every_receiver();  // every_receiver.cpp
   int replay_folder();
   int replay_what_if();
   void refuse_options_of_captures() const;
   bool prepare_out() const;
   void write_report(const RunResult& result) const;
   std::string write_pictures(const std::string& capture, const PacketNotes* notes) const;
+
+  static constexpr const char* kEveryReceiver = "all";
 
   CLI::App* app_ = nullptr;
   CommonOptions common_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rxnic/diagnose/finding.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -80,6 +82,17 @@ void rank(std::vector<Finding>& findings) {
     if (a.stalled_ps != b.stalled_ps) return a.stalled_ps > b.stalled_ps;
     return a.from_ps < b.from_ps;
   });
+}
+
+std::map<std::uint64_t, std::string> words_by_packet(const Diagnosis& d) {
+  std::map<std::uint64_t, std::string> words;
+  for (const Finding& f : d.findings) {
+    for (const std::uint64_t packet : f.packets) {
+      std::string& of = words[packet];
+      of += fmt::format("{}finding: {}: {}", of.empty() ? "" : "; ", name_of(f.cause), f.words);
+    }
+  }
+  return words;
 }
 
 nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -96,6 +97,8 @@ struct Diagnosis {
 };
 
 void rank(std::vector<Finding>& findings);  // R3
+// What the findings say of each packet that they name: "finding: lost_before_sniffer: ...".
+std::map<std::uint64_t, std::string> words_by_packet(const Diagnosis& d);
 nlohmann::ordered_json diagnosis_json(const Diagnosis& d);
 // For people: `most` findings, and how many there are besides.
 std::string diagnosis_text(const Diagnosis& d, std::size_t most);
