@@ -78,6 +78,14 @@ def captures(bench):
     yield "some", e2e.SAMPLE, ["--events-packets", "2-9"]
 
 
+def longer(bench):
+    """More packets than are annotated at once."""
+    trace = bench.folder / "longer.pcap"
+    made = bench.start(bench.options.make_traffic, trace, "70000", "35", "spare_qps=64", "errors=5000")
+    bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")
+    return "longer", trace, ["--psn", "strict"]
+
+
 def comment_of(packet):
     """Ours, which is the last one."""
     text = [value for code, value in packet.options if code == COMMENT][-1].decode()
@@ -141,7 +149,7 @@ def copied(bench):
 def counts(bench):
     """Comments, verdicts, queues are as many as the report counts; the model's answers are those of responses.pcap."""
     seen = collections.Counter()
-    for name, capture, options in captures(bench):
+    for name, capture, options in [*captures(bench), longer(bench)]:
         report = bench.replay(capture, *options, "--annotate")
         packets = capture_file.read(bench.folder / "run" / ANNOTATED)
         comments = [comment_of(packet) for packet in packets]

@@ -2,6 +2,7 @@
 #include "bridge/rxnic/annotate/event_window.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rxnic {
 
@@ -21,7 +22,11 @@ void EventWindow::Range::add(std::uint64_t n) {
 EventWindow::EventWindow(RunEvents& events, const std::function<void(const FrameRow&)>& frame) : events_(events) {
   EventReader& reader = events_.reader();
   reader.rewind();
-  while (reader.next()) index_chunk(frame);
+  EventReader::Tables tables;
+  for (const EventTable table : {EventTable::kPackets, EventTable::kCompletions, EventTable::kFrames}) {
+    tables.set(static_cast<std::size_t>(table));
+  }
+  while (reader.next(tables)) index_chunk(frame);
 }
 
 void EventWindow::index_chunk(const std::function<void(const FrameRow&)>& frame) {
@@ -78,13 +83,20 @@ void EventWindow::load(std::uint64_t first, std::uint64_t last, const std::vecto
       }
     }
   }
-  std::ranges::stable_sort(packets_, {}, place_of);
+  of_packets_.resize(packets_.size());
+  std::iota(of_packets_.begin(), of_packets_.end(), 0u);
+  std::ranges::stable_sort(of_packets_, {}, [this](std::uint32_t n) { return place_of(packets_[n]); });
   std::ranges::stable_sort(completions_, {}, place_of_completion);
 }
 
-std::span<const PacketRow> EventWindow::packets(std::uint64_t number) const {
-  return {std::ranges::lower_bound(packets_, number, {}, &PacketRow::number),
-          std::ranges::upper_bound(packets_, number, {}, &PacketRow::number)};
+std::vector<const PacketRow*> EventWindow::packets(std::uint64_t number) const {
+  const auto number_of = [this](std::uint32_t n) { return packets_[n].number; };
+  const auto behind = std::ranges::upper_bound(of_packets_, number, {}, number_of);
+  std::vector<const PacketRow*> found;
+  for (auto n = std::ranges::lower_bound(of_packets_, number, {}, number_of); n != behind; ++n) {
+    found.push_back(&packets_[*n]);
+  }
+  return found;
 }
 
 const CompletionRow* EventWindow::completion(std::uint64_t packet, std::uint64_t nic) const {

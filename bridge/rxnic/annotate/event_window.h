@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -27,7 +26,7 @@ class EventWindow {
   // The packets `first` to `last`, and the frames of those numbers, which are sorted.
   void load(std::uint64_t first, std::uint64_t last, const std::vector<std::uint64_t>& frames);
 
-  std::span<const PacketRow> packets(std::uint64_t number) const;  // of several NICs, in their order
+  std::vector<const PacketRow*> packets(std::uint64_t number) const;  // of several NICs, in their order
   const CompletionRow* completion(std::uint64_t packet, std::uint64_t nic) const;
   const Answers* answers(std::uint64_t packet) const;
   const FrameRow* frame(std::uint64_t number) const;
@@ -46,7 +45,8 @@ class EventWindow {
 
   RunEvents& events_;
   std::vector<Chunk> chunks_;
-  std::vector<PacketRow> packets_;          // by number and NIC
+  std::vector<PacketRow> packets_;          // as they stand in the file
+  std::vector<std::uint32_t> of_packets_;   // their indices, by number and NIC
   std::vector<CompletionRow> completions_;  // by packet and NIC
   std::unordered_map<std::uint64_t, Answers> answers_;
   std::unordered_map<std::uint64_t, FrameRow> frames_;

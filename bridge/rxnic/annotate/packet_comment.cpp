@@ -62,11 +62,12 @@ void PacketComments::load(std::uint64_t first, std::uint64_t last) {
 
 PacketComment PacketComments::of(std::uint64_t number, const CapturedFrame* frame) {
   PacketComment out;
-  const std::span<const PacketRow> rows = window_.packets(number);
+  const std::vector<const PacketRow*> rows = window_.packets(number);
   seen_.resize(number);
   if (frame != nullptr) seen_.back().captured_ps = frame->time_ps;
-  if (!rows.empty()) seen_.back().arrived_ps = rows.front().arrived * events_.period_ps();
-  for (const PacketRow& row : rows) {
+  if (!rows.empty()) seen_.back().arrived_ps = rows.front()->arrived * events_.period_ps();
+  for (const PacketRow* const at : rows) {
+    const PacketRow& row = *at;
     const std::string nic = events_.nics() > 1 ? fmt::format("nic{}: ", row.nic) : std::string();
     out.words += (out.words.empty() ? "" : " | ") + nic + of_row(row);
     if (row.has(kPacketNotRdma) || !out.verdict.empty()) continue;

@@ -150,7 +150,7 @@ void EventReader::go_to(std::uint64_t place) {
 }
 
 // False: the file ends here, within a chunk or before it.
-bool EventReader::read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::string& raw) {
+bool EventReader::read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::string& raw, Tables wanted) {
   chunk_at_ = place_;
   char header[kHeaderBytes];
   if (size_ - place_ < kHeaderBytes || std::fread(header, 1, kHeaderBytes, file_.get()) != kHeaderBytes) return false;
@@ -160,6 +160,11 @@ bool EventReader::read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::strin
   if (rows > kMostRows) refuse(fmt::format("{} rows", rows), fmt::format("at most {}", kMostRows));
   if (bytes > kMostBytes) refuse(fmt::format("{} bytes", bytes), fmt::format("at most {}", kMostBytes));
   if (packed > size_ - place_ - kHeaderBytes) return false;
+  if (kind < kEventTables && !wanted[kind]) {
+    place_ += kHeaderBytes + packed;
+    raw.clear();
+    return std::fseek(file_.get(), static_cast<long>(place_), SEEK_SET) == 0;
+  }
   packed_.resize(packed);
   if (std::fread(packed_.data(), 1, packed, file_.get()) != packed) return false;
   place_ += kHeaderBytes + packed;
@@ -172,11 +177,13 @@ bool EventReader::read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::strin
   return true;
 }
 
-bool EventReader::next() {
+bool EventReader::next(Tables wanted) {
   if (!end_.is_null()) return false;
   std::uint8_t kind = 0;
   std::uint32_t rows = 0;
-  if (!read_chunk(kind, rows, raw_)) return false;
+  do {
+    if (!read_chunk(kind, rows, raw_, wanted)) return false;
+  } while (kind < kEventTables && !wanted[kind]);
   if (kind == kEnd) {
     end_ = object_of(raw_);
     if (!end_.is_object()) refuse("no JSON object", "the end");

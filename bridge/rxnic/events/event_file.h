@@ -9,6 +9,7 @@
 //       expected there. A file without its end (a run that was killed) gives its whole chunks.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -59,8 +60,9 @@ class EventReader {
   // Reads the description. Throws std::invalid_argument that names the file, the place and what was expected. (R3)
   explicit EventReader(const std::string& path);
   const nlohmann::json& description() const { return description_; }
-  // The next chunk; false: there is none.
-  bool next();
+  // The next chunk of these tables; false: there is none. Others are passed over, good or not.
+  using Tables = std::bitset<kEventTables>;
+  bool next(Tables wanted = Tables().set());
   EventTable table() const { return table_; }
   std::size_t rows() const { return rows_; }
   // Row n of the chunk, of the struct of its table.
@@ -78,7 +80,7 @@ class EventReader {
   void rewind() { go_to(first_); }
 
  private:
-  bool read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::string& raw);
+  bool read_chunk(std::uint8_t& kind, std::uint32_t& rows, std::string& raw, Tables wanted = Tables().set());
   void decode(std::size_t rows, std::size_t columns, const std::string& raw);
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const;
 
