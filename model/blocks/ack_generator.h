@@ -93,6 +93,7 @@ class AckGenerator final : public AckGeneratorPorts {
   struct Cnp {
     Headers h;
     std::uint64_t id = 0;  // of the marked packet, for observers
+    Qpn qpn{};             // likewise
   };
   struct Bucket {  // of addresses of atomics
     bool busy = false;
@@ -142,8 +143,8 @@ class AckGenerator final : public AckGeneratorPorts {
   void fail_qp(const OwedAnswer& a, EventType event);
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
-  void build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now);
-  void count_ack(std::uint8_t syndrome);
+  void build(PacketHandle h, std::uint32_t payload_bytes, Qpn qpn, Cycle begun, Cycle now);
+  void count_ack(std::uint8_t syndrome, Qpn qpn, std::uint64_t id, Cycle now);
   void leave(const WireFrame& frame, Cycle now);
   std::uint8_t ack_syndrome(const AckRequest& p) const;
   Activity idle_activity() const;

@@ -39,7 +39,7 @@ void AckGenerator::notify_congestion(const AckRequest& p, Cycle now) {
   const CnpVerdict verdict = cnp_pacer_.marked(p.qpn, peer, now, !cnps_.full());
   counters_.cnps_paced += verdict == CnpVerdict::kPaced;
   counters_.cnps_refused += verdict == CnpVerdict::kNoTimer;
-  if (verdict == CnpVerdict::kSend) cnps_.push({cnp_headers(return_path(p).headers()), p.id}, now);
+  if (verdict == CnpVerdict::kSend) cnps_.push({cnp_headers(return_path(p).headers()), p.id, p.qpn}, now);
 }
 
 void AckGenerator::build_cnp(Cycle now) {
@@ -47,8 +47,10 @@ void AckGenerator::build_cnp(Cycle now) {
   Packet& p = packets_[h];
   p.id = cnps_.front().id;
   p.h = cnps_.front().h;
+  const Qpn qpn = cnps_.front().qpn;
   cnps_.drop();
-  build(h, 0, now, now);
+  notify({QpEventKind::kCnp, raw(qpn), 0, p.id}, now);
+  build(h, 0, qpn, now, now);
 }
 
 void AckGenerator::build_plain(Cycle now) {
@@ -66,25 +68,25 @@ void AckGenerator::build_plain(Cycle now) {
   answers_.remove(ready.answer);
   if (a.ack.bytes == 0) {
     p.h = a.h;
-    build(h, 0, a.begun, now);
+    build(h, 0, a.qpn, a.begun, now);
     return;
   }
   std::memcpy(p.frame.data(), a.ack.data.data(), a.ack.data.size());
   p.frame_bytes = a.ack.bytes;
   p.link = LinkLayer::kEthernet;
   p.destination = a.destination;
-  count_ack(a.syndrome);
+  count_ack(a.syndrome, a.qpn, a.id, now);
   leave({h, a.ack.bytes, p.link, false, false}, now);
 }
 
-void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now) {
+void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Qpn qpn, Cycle begun, Cycle now) {
   Packet& p = packets_[h];
   const WireFrame frame = build_answer(h, p, payload_bytes);
   const std::uint32_t traits = opcode_info(p.h.opcode).traits;
   counters_.cnps += (traits & kIsCnp) != 0;
   counters_.read_responses += (traits & kReadResponse) != 0;
   counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
-  if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);
+  if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome, qpn, p.id, now);
   const bool atomic = (traits & kHasAtomicAckEth) != 0;
   if (observer_ != nullptr && (atomic || (traits & kReadResponse) != 0)) {
     const bool last = atomic || (traits & (kLast | kOnly)) != 0;
@@ -93,11 +95,12 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begu
   leave(frame, now);
 }
 
-void AckGenerator::count_ack(std::uint8_t syndrome) {
+void AckGenerator::count_ack(std::uint8_t syndrome, Qpn qpn, std::uint64_t id, Cycle now) {
   const AckKind kind = ack_kind(syndrome);
   counters_.acks += kind == AckKind::kAck;
   counters_.rnr_naks += kind == AckKind::kRnrNak;
   counters_.naks += kind == AckKind::kNak;
+  if (kind != AckKind::kAck) notify({QpEventKind::kNak, raw(qpn), syndrome, id}, now);
 }
 
 // A response whose build starts now leaves latency_cycles later.

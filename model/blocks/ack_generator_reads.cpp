@@ -135,10 +135,10 @@ void AckGenerator::build_read_response(Cycle now) {
     p.h = a.h;
     p.h.psn = psn;
     fail_behind(from.answer);
-    build(data.buffer, 0, a.begun, now);
+    build(data.buffer, 0, a.qpn, a.begun, now);
   } else {
     counters_.read_bytes += p.h.payload_bytes;
-    build(data.buffer, p.h.payload_bytes, a.begun, now);
+    build(data.buffer, p.h.payload_bytes, a.qpn, a.begun, now);
   }
   if (a.read.bytes_left == 0 && a.on_their_way == 0) advance(from.flow, now);
 }

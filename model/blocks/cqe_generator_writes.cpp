@@ -9,9 +9,13 @@ namespace rxnic {
 
 MessageTimes CqeGenerator::times_of(const CompletionRequest& p) const {
   MessageTimes times{p.posted, Cycle{p.message_start}, {}};
+  times.qpn = p.qpn;
   if (p.buffer != kNoPacket) {
     times.passed = stamps_.of(p.buffer);
     times.packet = stamps_.number(p.buffer);
+    times.ended = p.outcome == Outcome::kExecute && p.ends_message;
+    times.opcode = p.opcode;
+    times.bytes = p.message_bytes;
   }
   return times;
 }

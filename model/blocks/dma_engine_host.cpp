@@ -82,6 +82,7 @@ bool DmaEngine::start_event(Cycle now) {  // (R11)
     raised_.push({event, event_source_}, sent.lands.ceiling());
     ++counters_.events;
     ++counters_.events_of[static_cast<std::size_t>(event.type)];
+    notify({QpEventKind::kAsync, event.number, static_cast<std::uint32_t>(event.type)}, now);
   }
   done = {};
   event_source_ = (event_source_ + 1) % kEventSources;

@@ -118,10 +118,12 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
       return;
     case SendVerdict::kWait:
       ++counters_.rnr_waits;
+      notify({QpEventKind::kRnrWait, raw(q->qpn())}, now);
       arm(*q, now + cycles_in(rnr_timer_us(notice.syndrome) * kPsPerMicrosecond, clock_period_ps_));
       break;
     case SendVerdict::kBack:
       ++counters_.went_back;
+      notify({QpEventKind::kWentBack, raw(q->qpn())}, now);
       ask_again(*q);
       restart_timer(*q, now);
       break;
@@ -192,12 +194,14 @@ void Requester::time_out(Sq& q, Cycle now) {
     WcStatus status = WcStatus::kSuccess;
     const SendVerdict verdict = q.queue().timeout(status);
     ++counters_.timeouts;
+    notify({QpEventKind::kTimeout, raw(q.qpn())}, now);
     if (verdict == SendVerdict::kFail) {
       fail(q, status);
       return;
     }
   }
   ++counters_.went_back;
+  notify({QpEventKind::kWentBack, raw(q.qpn())}, now);
   ask_again(q);
   restart_timer(q, now);
   update(q);

@@ -50,6 +50,7 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
     counters_.segments += q.queue().current().mss != 0;
     counters_.checksums += m.checksums;
     counters_.repeated += packet.repeated;
+    if (packet.repeated) notify({QpEventKind::kSentAgain, raw(q.qpn())}, now);
     counters_.requests_repeated += packet.repeats_request;
     counters_.payload_bytes += payload_.bytes;
     counters_.null_bytes += payload_.zeros;

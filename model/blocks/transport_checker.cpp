@@ -164,6 +164,7 @@ void TransportChecker::decide(CheckedPacket& p, Cycle now) {
   } else {
     ++counters_.requests;
     responder_.check(p);
+    if (p.missing_psns != 0) notify({QpEventKind::kGap, raw(p.qpn), p.missing_psns, p.id}, now);
     if (raw(p.buffer) >= undo_.size()) undo_.resize(std::size_t{raw(p.buffer)} * 2 + 1);
     undo_[raw(p.buffer)] = p.undo;
   }

@@ -8,6 +8,7 @@
 #include "model/blocks/cqe_generator.h"
 #include "model/engine/growing_queue.h"
 #include "model/types/dma.h"
+#include "model/types/qp_event.h"
 
 namespace rxnic {
 
@@ -18,7 +19,7 @@ class VisibleObserver : public CompletionObserver {
   virtual void on_visible(Cycle started, Cycle now) = 0;
 };
 
-class WrittenCompletions final : public CompletionObserver {
+class WrittenCompletions final : public CompletionObserver, public QpNotifier {
  public:
   struct Completion {
     CqeOpcode opcode = CqeOpcode::kReceive;
@@ -30,6 +31,10 @@ class WrittenCompletions final : public CompletionObserver {
   void set_observer(VisibleObserver* observer) { observer_ = observer; }
   void on_written(Cqn cq, const Cqe& cqe, const MessageTimes& times, Cycle now) override {
     if (observer_ != nullptr) observer_->on_written(cq, cqe, times, now);
+    if (cqe.status != WcStatus::kSuccess) {
+      const auto status = static_cast<std::uint32_t>(cqe.status);
+      notify({QpEventKind::kErrorCqe, raw(times.qpn), status, times.packet}, now);
+    }
     const bool matched = (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
     waiting_.push_back({cqe.opcode, cqe.status, times, matched});
   }

@@ -6,6 +6,7 @@
 #include "model/types/ack_generator_counters.h"
 #include "model/types/command.h"
 #include "model/types/dma.h"
+#include "model/types/qp_event.h"
 #include "model/types/receive_path.h"
 #include "model/types/refusal.h"
 #include "model/types/segment.h"
@@ -21,7 +22,7 @@ class ResponseObserver {
   virtual void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) = 0;
 };
 
-class AckGeneratorPorts : public Block {
+class AckGeneratorPorts : public Block, public QpNotifier {
  public:
   virtual const AckGeneratorCounters& counters() const = 0;
   void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }

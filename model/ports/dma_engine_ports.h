@@ -12,6 +12,7 @@
 #include "model/types/dma_engine_counters.h"
 #include "model/types/doorbell.h"
 #include "model/types/event.h"
+#include "model/types/qp_event.h"
 #include "model/types/receive_path.h"
 #include "model/types/refusal.h"
 #include "model/types/segment.h"
@@ -21,7 +22,7 @@ namespace rxnic {
 
 inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::kCount);
 
-class DmaEnginePorts : public Block {
+class DmaEnginePorts : public Block, public QpNotifier {
  public:
   virtual const DmaEngineCounters& counters() const = 0;
   void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }

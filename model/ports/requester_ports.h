@@ -11,6 +11,7 @@
 #include "model/types/dma.h"
 #include "model/types/doorbell.h"
 #include "model/types/event.h"
+#include "model/types/qp_event.h"
 #include "model/types/refusal.h"
 #include "model/types/rendezvous.h"
 #include "model/types/requester_counters.h"
@@ -20,7 +21,7 @@
 
 namespace rxnic {
 
-class RequesterPorts : public Block {
+class RequesterPorts : public Block, public QpNotifier {
  public:
   virtual const RequesterCounters& counters() const = 0;
   void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }

@@ -11,6 +11,7 @@
 #include "model/types/command.h"
 #include "model/types/context.h"
 #include "model/types/parsed_packet.h"
+#include "model/types/qp_event.h"
 #include "model/types/receive_path.h"
 #include "model/types/refusal.h"
 #include "model/types/request_counters.h"
@@ -22,7 +23,7 @@ namespace rxnic {
 
 inline constexpr std::size_t kRefusers = 6;  // blocks that may refuse a packet
 
-class TransportCheckerPorts : public Block {
+class TransportCheckerPorts : public Block, public QpNotifier {
  public:
   virtual const TransportCheckerCounters& counters() const = 0;
   void visit_counters(const CounterVisitor& visit) const override { visit_each(visit, counters()); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distribution of a latency in bounded memory: buckets 1/256 of their value wide, so a percentile is right within
-// 0.4 %.
+// Distribution of a latency in bounded memory. Buckets of a Histogram are 1/256 of their value wide, so a percentile is
+// right within 0.4 %. Those of a CoarseHistogram, of which there are thousands, are 1/32 wide: within 3.2 %.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,8 @@
 
 namespace rxnic {
 
-class Histogram {
+template <unsigned kSubBits, class Count>
+class BasicHistogram {
  public:
   void add(std::uint64_t value) {
     const std::size_t i = index(value);
@@ -20,7 +21,7 @@ class Histogram {
     ++count_;
     if (value > max_) max_ = value;
   }
-  void add(const Histogram& other) {
+  void add(const BasicHistogram& other) {
     if (buckets_.size() < other.buckets_.size()) buckets_.resize(other.buckets_.size());
     for (std::size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;
@@ -42,7 +43,6 @@ class Histogram {
   }
 
  private:
-  static constexpr unsigned kSubBits = 8;
   static std::size_t index(std::uint64_t v) {
     if (v < (1u << kSubBits)) return v;
     const auto shift = static_cast<unsigned>(std::bit_width(v)) - 1 - kSubBits;
@@ -58,9 +58,12 @@ class Histogram {
     constexpr std::size_t kAtOnce = std::size_t{1} << kSubBits;
     buckets_.resize((buckets + kAtOnce - 1) / kAtOnce * kAtOnce);
   }
-  std::vector<std::uint64_t> buckets_;  // up to that of the largest value
+  std::vector<Count> buckets_;  // up to that of the largest value
   std::uint64_t count_ = 0;
   std::uint64_t max_ = 0;
 };
+
+using Histogram = BasicHistogram<8, std::uint64_t>;
+using CoarseHistogram = BasicHistogram<5, std::uint32_t>;
 
 }  // namespace rxnic

@@ -25,6 +25,7 @@ Stays stays_of(const MessageTimes& times, Cycle visible) {
 }
 
 void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
+  tables_.on_retire(p, buffer, now);
   if (p.drop_reason != DropReason::kNone || !has(now, now)) return;
   const bool executed = p.outcome == Outcome::kExecute;
   const bool serves_read = p.has(kRead) && p.has(kRequest);
@@ -41,6 +42,7 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) 
   Cycle visible = times.left(Station::kHostMemory);
   if (visible == Cycle{}) visible = times.left(Station::kDmaEngine);  // it has no bytes
   figures().write.add(ns(times.begun, visible));                      // (R2)
+  tables_.add_write(p, ns(times.begun, visible));
   add_stages(times, visible);
 }
 
@@ -54,6 +56,7 @@ void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now
   if (status != WcStatus::kSuccess || times.begun == Cycle{} || !has(times.begun, now)) return;
   if (times.left(Station::kWire) == Cycle{}) return figures().no_end.add(ns(times.begun, now));
   figures().receive.add(ns(times.begun, now));
+  tables_.add_receive(times, ns(times.begun, now));
   if (times.posted != Cycle{}) figures().one_way.add(ns(times.posted, now));  // (R7)
   figures().handed_over.add(ns(times.begun, times.left(Station::kCqeGenerator)));
   add_stages(times, now);

@@ -38,6 +38,7 @@
 #include "model/blocks/ack_generator.h"
 #include "model/blocks/ledger.h"
 #include "model/system/histogram.h"
+#include "model/system/nic_tables.h"
 #include "model/system/payload_history.h"
 #include "model/system/run_result.h"
 #include "model/types/message_times.h"
@@ -63,7 +64,10 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   enum class Reads : std::uint8_t { kServed, kReceived };  // which count as payload (R6)
   explicit Latencies(std::uint64_t period_ps, Reads reads = Reads::kServed) : period_ps_(period_ps), reads_(reads) {}
   // Counts what is within these cycles alone (run_region.h, R3).
-  void set_region(Cycle from, Cycle to) { from_ = from, to_ = to; }
+  void set_region(Cycle from, Cycle to) {
+    from_ = from, to_ = to;
+    tables_.set_region(from, to);
+  }
   void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
   void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) override;
   // A receive completion can be seen in host memory.
@@ -74,6 +78,10 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   std::uint64_t bytes() const { return bytes_; }  // of payload, into or out of host memory
   void add(const Latencies& other);
   void collect(NicResult& r) const;
+  // By QP, opcode and message size; observes what else happens to QPs.
+  Histogram receives() const { return figures_ == nullptr ? Histogram() : figures_->receive; }
+  NicTables& tables() { return tables_; }
+  const NicTables& tables() const { return tables_; }
 
  private:
   struct Times {
@@ -104,6 +112,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   Cycle from_{}, to_ = kNever;
   std::uint64_t bytes_ = 0;
   PayloadHistory history_;
+  NicTables tables_;
   std::unique_ptr<Figures> figures_;
 };
 

@@ -3,6 +3,14 @@
 
 namespace rxnic {
 
+void observe_qps(Nic& nic, WrittenCompletions& written, QpObserver& observer) {
+  for (QpNotifier* block :
+       std::initializer_list<QpNotifier*>{&nic.transport_checker, &nic.ack_generator, &nic.dma_engine, &written}) {
+    block->set_qp_observer(&observer);
+  }
+  if (nic.requester != nullptr) nic.requester->set_qp_observer(&observer);
+}
+
 void collect_time(Engine& engine, RunResult& r) {
   engine.settle();
   r.cycles = engine.now().count + 1;

@@ -2,9 +2,11 @@
 // What a report says of a run and of each NIC, from the engine and the blocks.
 #pragma once
 
+#include "model/blocks/written_completions.h"
 #include "model/nic/nic.h"
 #include "model/system/run_result.h"
 #include "model/types/counter.h"
+#include "model/types/qp_event.h"
 
 namespace rxnic {
 
@@ -19,6 +21,8 @@ std::vector<NamedCount> named_counts(const C& counters) {
   return out;
 }
 
+// What happens to the QPs of the NIC is shown to `observer`, before the simulation starts.
+void observe_qps(Nic& nic, WrittenCompletions& written, QpObserver& observer);
 // How long the run has been, up to the present cycle. Settles the engine.
 void collect_time(Engine& engine, RunResult& r);
 // Fills r.blocks, in the order of nic.blocks(), r.transport and r.events. The engine has settled.

@@ -11,6 +11,7 @@
 #include "model/blocks/ledger.h"
 #include "model/engine/block.h"
 #include "model/params/params.h"
+#include "model/system/table_rows.h"
 
 namespace rxnic {
 
@@ -212,6 +213,8 @@ struct RunResult : NicResult {
   std::uint64_t cycles = 0;
   std::uint64_t time_ps = 0;
   std::uint64_t state_hash = 0;
+  std::optional<RunTables> tables;  // empty: of an earlier version
+  std::optional<RunIncidents> incidents;
   // Captures.
   std::uint64_t captured = 0;               // frames in the trace
   std::uint64_t from_receiver = 0;          // of them RDMA packets that the receiver sent

@@ -49,6 +49,7 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   nic.ack_generator.set_observer(o.latencies);
   nic.cqe_generator.set_observer(&host.written());
   host.set_latencies(o.latencies);
+  observe_qps(nic, host.written(), o.latencies->tables());
 }
 
 void Simulation::create_cq(const CqContext& cq) {

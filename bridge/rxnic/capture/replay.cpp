@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/capture/capture_facts.h"
@@ -23,6 +24,7 @@
 #include "model/system/latencies.h"
 #include "model/system/nic_waves.h"
 #include "model/system/simulation.h"
+#include "model/system/table_result.h"
 #include "model/types/syndrome.h"
 #include "traces/capture_writer.h"
 
@@ -332,6 +334,7 @@ RunResult replay(const ReplayOptions& o) {
     events = std::make_unique<EventRecorder>(o.events, r, sim.engine, 1);
     events->nic(0).pass_on_to(&latencies, &answers);
     sim.observe(events->nic(0));
+    latencies.tables().pass_incidents_to(&events->nic(0));
   }
 
   // (3) run
@@ -360,6 +363,7 @@ RunResult replay(const ReplayOptions& o) {
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();
   latencies.collect(r);
+  collect_tables(std::array{&std::as_const(latencies)}, r.params.nic.clock_period_ps, r);
   compare.finish();
   const CompareCounts& c = compare.counts();
   r.answers = {c.compared,

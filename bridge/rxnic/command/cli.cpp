@@ -2,7 +2,6 @@
 #include "bridge/rxnic/command/cli.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -20,12 +19,11 @@
 #include "bridge/rxnic/command/memory_table.h"
 #include "bridge/rxnic/command/old_results.h"
 #include "bridge/rxnic/command/replay_command.h"
+#include "bridge/rxnic/command/report_command.h"
 #include "bridge/rxnic/command/run_command.h"
 #include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
-#include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
-#include "bridge/rxnic/report/report.h"
 #include "model/params/config.h"
 #include "model/params/params_table.h"
 #include "model/params/suggestion.h"
@@ -125,35 +123,6 @@ struct CountersCommand {
     } else {
       print_output(format.format() == Format::kJson ? counters_json(section) : counters_text(section));
     }
-    return kDone;
-  }
-};
-
-struct ReportCommand {
-  std::string folder;
-  FormatOption format;
-  bool schema = false;
-
-  void describe(CLI::App& app) {
-    CLI::Option* const run = app.add_option("run_dir", folder, "Folder that a run wrote")->type_name("RUN_DIR");
-    CLI::Option* const as_schema =
-        app.add_flag("--schema", schema, "Print the JSON Schema of report.json, which says what each key means")
-            ->excludes(run);
-    format.describe(app)->excludes(as_schema);
-  }
-
-  int run() const {
-    if (schema) {
-      print_output(report_schema());
-      return kDone;
-    }
-    if (folder.empty()) throw CLI::RequiredError("run_dir");
-    const std::string path = std::filesystem::path(folder) / "report.json";
-    const std::string text = read_file(path, "the report of a run");
-    const RunResult result = parse_report(text, path);
-    print_output(format.format() == Format::kText   ? report_summary(result, terminal_style(STDOUT_FILENO))
-                 : format.format() == Format::kJson ? text
-                                                    : csv_of(Json::parse(text)));
     return kDone;
   }
 };

@@ -8,6 +8,7 @@
 
 #include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/explain/explain.h"
+#include "bridge/rxnic/explain/incidents.h"
 #include "bridge/rxnic/explain/tables.h"
 #include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
@@ -76,11 +77,18 @@ void ExplainCommand::describe(CLI::App& app) {
       ->type_name("SLOT");
   app.add_option("--slowest", slowest_, "The K messages that took longest")->check(CLI::Range(1, 1000))->type_name("K");
   app.add_flag("--drops", drops_, "Packets that were not carried out, each with its reason");
-  app.add_option("--by", by_,
-                 "A table of the whole run by QP (the sickest first), message size, opcode or NIC: packets, messages,\n"
-                 "rates, what was not carried out, repeats, NAKs, marks, latencies, waits; all columns with --format")
-      ->check(CLI::IsMember({"qp", "size", "opcode", "nic"}))
-      ->type_name("qp|size|opcode|nic");
+  CLI::Option* const by =
+      app.add_option("--by", by_,
+                     "A table of the whole run by QP (the sickest first), message size, opcode or NIC: packets,\n"
+                     "messages, rates, what was not carried out, repeats, NAKs, marks, latencies, waits; all columns\n"
+                     "with --format")
+          ->check(CLI::IsMember({"qp", "size", "opcode", "nic"}))
+          ->type_name("qp|size|opcode|nic");
+  app.add_flag(
+         "--incidents", incidents_,
+         "What went wrong in the run, in the order of time: drops, NAKs, gaps, timeouts, CQEs in error, events of\n"
+         "the device, each with its NIC, QP, packet and cause")
+      ->excludes(by);
   app.add_option("--nic", nic_, "Of this NIC only")->check(CLI::Range(0, 63))->type_name("NIC");
   app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
       ->check(CLI::Range(1, 100000))
@@ -90,13 +98,11 @@ void ExplainCommand::describe(CLI::App& app) {
 }
 
 int ExplainCommand::print_table() const {
-  const TableBy by = by_ == "qp"     ? TableBy::kQp
-                     : by_ == "size" ? TableBy::kSize
-                     : by_ == "nic"  ? TableBy::kNic
-                                     : TableBy::kOpcode;
+  const TableBy by = table_of_name(by_);
   RunEvents events(folder_);
-  const nlohmann::ordered_json rows = table_by(events, by);
-  print_output(format_.format() == Format::kText   ? table_text(rows, by, most_)
+  const nlohmann::ordered_json rows = incidents_ ? incidents_of(events) : table_by(events, by);
+  print_output(format_.format() == Format::kText
+                   ? (incidents_ ? incidents_text(rows, most_) : table_text(rows, by, most_))
                : format_.format() == Format::kJson ? rows.dump(1) + '\n'
                                                    : csv_of(rows));
   return kDone;
@@ -113,16 +119,17 @@ int ExplainCommand::run() const {
   if (given("--psn")) query.psn = parse_one("--psn", psn_);
   if (given("--nic")) query.nic = nic_;
   const bool of_packets = given("--packet") || given("--message") || given("--psn") || given("--wr-id") || drops_;
-  if (given("--by")) {
+  if (given("--by") || incidents_) {
     if (of_packets || given("--qp") || given("--slowest") || given("--nic")) {
-      throw std::invalid_argument("--by: found with an option that chooses packets; expected it alone");
+      throw std::invalid_argument(fmt::format("{}: found with an option that chooses packets; expected it alone",
+                                              incidents_ ? "--incidents" : "--by"));
     }
     return print_table();
   }
   if (!of_packets && !given("--qp") && !given("--slowest")) {
     throw std::invalid_argument(
-        "explain: found nothing to explain; expected --packet, --message, --qp, --psn, --wr-id, --slowest, --drops or "
-        "--by");
+        "explain: found nothing to explain; expected --packet, --message, --qp, --psn, --wr-id, --slowest, --drops, "
+        "--by or --incidents");
   }
   if (given("--slowest") && of_packets) {
     throw std::invalid_argument("--slowest: found with an option that chooses packets; expected it alone or with --qp");

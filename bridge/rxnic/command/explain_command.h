@@ -22,7 +22,7 @@ class ExplainCommand {
   std::string folder_, packets_, qp_, psn_, by_;
   std::uint64_t message_ = 0, wr_id_ = 0, nic_ = 0;
   std::uint64_t slowest_ = 0, most_ = 20;
-  bool drops_ = false;
+  bool drops_ = false, incidents_ = false;
   FormatOption format_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/system/table_result.h"
 #include "model/types/activity.h"
 #include "model/types/completion_codes.h"
 #include "model/types/drop_reason.h"
@@ -110,6 +111,11 @@ EventRecorder::EventRecorder(const EventRequest& request, const RunResult& about
   description["activity"] = names_of<Activity>();
   description["wc_status"] = names_of<WcStatus>();
   description["cqe_opcode"] = names_of<CqeOpcode>();
+  nlohmann::ordered_json incidents = nlohmann::ordered_json::object();
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(QpEventKind::kAsync); ++k) {
+    incidents[std::to_string(k)] = name_of(static_cast<QpEventKind>(k));
+  }
+  description["incident"] = incidents;
   description["tables"] = tables();
   file_ = std::make_unique<EventWriter>(request.path, description, request.limit);
   engine.add_checkpoint(Cycle{0}, [this](Cycle now) { return checkpoint(now); });
@@ -206,6 +212,13 @@ void EventRecorder::OfNic::on_visible(Cycle started, Cycle now) {
   row.started = started.count;
   if (events_.is_wanted(row.packet, row.qp) && events_.is_in_time(row.begun, row.visible)) {
     events_.completion_rows_.push_back(row);
+  }
+}
+
+void EventRecorder::OfNic::on_qp_event(const QpEvent& event, Cycle now) {
+  if (events_.is_wanted(event.packet, event.number) && events_.is_in_time(now.count, now.count)) {
+    events_.incident_rows_.push_back(
+        {now.count, nic_, static_cast<std::uint64_t>(event.kind), event.number, event.packet, event.detail});
   }
 }
 
@@ -309,6 +322,7 @@ void EventRecorder::flush(std::size_t packets, std::size_t others) {
   flush(EventTable::kFrames, frame_rows_, others);
   flush_activities(others);
   flush(EventTable::kCounters, counter_rows_, others);
+  flush(EventTable::kIncidents, incident_rows_, others);
 }
 
 std::string EventRecorder::finish() {

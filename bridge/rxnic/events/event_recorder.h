@@ -2,9 +2,9 @@
 // Keeps what happens in a run, as the blocks' observers see it, for --events.
 //
 //   R1  Nothing in the model depends on it: the state hash is that of a run without it.
-//   R2  Packets, completions, frames and activities are the same in all engine modes and step orders. Rows wait until
-//       the cycles before a checkpoint are over, and are sorted then. Counters are the same in all step orders; a mode
-//       that skips cycles may count a packet sooner.
+//   R2  Packets, completions, frames, activities and incidents are the same in all engine modes and step orders. Rows
+//       wait until the cycles before a checkpoint are over, and are sorted then. Counters are the same in all step
+//       orders; a mode that skips cycles may count a packet sooner.
 //   R3  What is not asked for (EventRequest) has no row. Activities and counters follow the time alone, and so do
 //       frames that answer no packet that is known.
 #pragma once
@@ -32,7 +32,7 @@ namespace rxnic {
 class EventRecorder final {
  public:
   // What a NIC's blocks notify; passes packets on to `next`.
-  class OfNic final : public PacketObserver, public VisibleObserver, public FrameObserver {
+  class OfNic final : public PacketObserver, public VisibleObserver, public FrameObserver, public QpObserver {
    public:
     OfNic(EventRecorder& events, std::uint32_t nic) : events_(events), nic_(nic) {}
     void pass_on_to(PacketObserver* packets, FrameObserver* frames) { packets_ = packets, frames_ = frames; }
@@ -41,6 +41,7 @@ class EventRecorder final {
     void on_written(Cqn cq, const Cqe& cqe, const MessageTimes& times, Cycle now) override;
     void on_visible(Cycle started, Cycle now) override;
     void on_frame(const Packet& p, std::uint64_t time_ps) override;
+    void on_qp_event(const QpEvent& event, Cycle now) override;
 
    private:
     EventRecorder& events_;
@@ -111,6 +112,7 @@ class EventRecorder final {
   std::vector<FrameRow> frame_rows_;
   std::vector<ActivityRow> activity_rows_;  // of one chunk
   std::vector<CounterRow> counter_rows_;
+  std::vector<IncidentEventRow> incident_rows_;
   std::unique_ptr<EventWriter> file_;
 };
 

@@ -98,12 +98,23 @@ constexpr EventColumn kCounterColumns[] = {
 };
 static_assert(std::size(kCounterColumns) * sizeof(std::uint64_t) == sizeof(CounterRow));
 
+constexpr EventColumn kIncidentColumns[] = {
+    {"at", "", ""},
+    {"nic", "", ""},
+    {"kind", "", "incident"},
+    {"number", "Of the QP; of an event: of the QP, the CQ or the SRQ that it names.", ""},
+    {"packet", "Number of the packet; 0: none, or not known.", ""},
+    {"detail", "Of a drop its reason, a NAK its syndrome, a gap its PSNs, a CQE its status, an event its type.", ""},
+};
+static_assert(std::size(kIncidentColumns) * sizeof(std::uint64_t) == sizeof(IncidentEventRow));
+
 constexpr EventTableInfo kTables[] = {
     {"packets", "Packets that came over the wire, when they have left the NIC.", kPacketColumns},
     {"completions", "Completions, when their CQE can be seen.", kCompletionColumns},
     {"frames", "Frames that the NICs sent.", kFrameColumns},
     {"activities", "What each block does, when that changes. In cycle 0 all are starved.", kActivityColumns},
     {"counters", "Counters of the report over time.", kCounterColumns},
+    {"incidents", "What went wrong, and events of the device.", kIncidentColumns},
 };
 static_assert(std::size(kTables) == kEventTables);
 

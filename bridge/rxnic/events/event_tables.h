@@ -18,7 +18,15 @@ namespace rxnic {
 
 inline constexpr std::uint64_t kNoTime = 0;  // no packet comes in cycle 0
 
-enum class EventTable : std::uint8_t { kPackets, kCompletions, kFrames, kActivityChanges, kCounters, kCount };
+enum class EventTable : std::uint8_t {
+  kPackets,
+  kCompletions,
+  kFrames,
+  kActivityChanges,
+  kCounters,
+  kIncidents,
+  kCount
+};
 inline constexpr std::size_t kEventTables = static_cast<std::size_t>(EventTable::kCount);
 
 // Flags of a packet.
@@ -68,6 +76,11 @@ struct ActivityRow {
 // A counter that has changed.
 struct CounterRow {
   std::uint64_t at, counter, value;
+};
+
+// Something that went wrong, or an event of the device (model/system/nic_tables.h, R7).
+struct IncidentEventRow {
+  std::uint64_t at, nic, kind, number, packet, detail;
 };
 
 struct EventColumn {

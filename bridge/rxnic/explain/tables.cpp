@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "model/system/histogram.h"
+#include "model/system/table_counts.h"
 #include "model/system/units.h"
 #include "model/types/completion.h"
 #include "model/types/opcode.h"
@@ -23,44 +23,29 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Figures {
-  std::uint64_t packets = 0, messages = 0, payload_bytes = 0;
-  std::uint64_t first = ~std::uint64_t{0}, last = 0;  // cycles
-  std::uint64_t not_carried_out = 0, repeats = 0, rnr_naks = 0, marked = 0, psn_ahead = 0, errors = 0;
-  std::array<std::uint64_t, 4> naks{};  // 0x60 to 0x63
-  std::uint64_t wait_cycles = 0, cycles = 0;
-  std::array<std::uint64_t, kStations> waits{};
+  TableCounts counts;
+  StationWaits waits{};
   Histogram latency;  // ns
 
   void add(const PacketRow& p) {
-    ++packets;
-    messages += ends_message(p);
-    payload_bytes += p.payload_bytes;
-    first = std::min(first, p.arrived);
-    last = std::max(last, p.left);
+    TableCounts& c = counts;
+    ++c.packets;
+    c.messages += ends_message(p);
+    c.payload_bytes += p.payload_bytes;
+    c.first = std::min(c.first, p.arrived);
+    c.last = std::max(c.last, p.left);
     const auto outcome = static_cast<Outcome>(p.outcome);
     const auto reason = static_cast<DropReason>(p.reason);
-    not_carried_out += reason != DropReason::kNone;
-    psn_ahead += reason == DropReason::kPsnAhead;
-    repeats += outcome == Outcome::kAckAgain || outcome == Outcome::kReplay;
-    marked += p.has(kPacketCongested);
-    if (outcome == Outcome::kNak && p.has(kPacketAcknowledges)) {
-      const auto syndrome = static_cast<std::uint8_t>(p.syndrome);
-      if (ack_kind(syndrome) == AckKind::kRnrNak) {
-        ++rnr_naks;
-      } else if (syndrome >= kNakSequence && syndrome <= kNakRemoteOperation) {
-        ++naks[syndrome - kNakSequence];
-      }
-    }
-    cycles += p.left - p.arrived;
+    c.not_carried_out += reason != DropReason::kNone;
+    c.psn_ahead += reason == DropReason::kPsnAhead;
+    c.repeats += outcome == Outcome::kAckAgain || outcome == Outcome::kReplay;
+    c.marked += p.has(kPacketCongested);
+    if (outcome == Outcome::kNak && p.has(kPacketAcknowledges)) c.count_nak(static_cast<std::uint8_t>(p.syndrome));
+    c.cycles += p.left - p.arrived;
     for (const StationStay& s : stays_of(p)) {
-      wait_cycles += s.wait;
+      c.wait_cycles += s.wait;
       waits[static_cast<std::size_t>(s.station)] += s.wait;
     }
-  }
-  std::uint64_t fatal_naks() const { return naks[1] + naks[2] + naks[3]; }
-  // (R1)
-  auto sickness() const {
-    return std::tuple(fatal_naks() + errors, not_carried_out + rnr_naks, repeats, marked, latency.percentile(0.99));
   }
 };
 
@@ -123,7 +108,7 @@ class Tables {
       if (found != figures_.end()) figures = &found->second;
     }
     if (figures == nullptr) return;
-    figures->errors += !good;
+    figures->counts.error_cqes += !good;
     if (good && received && c.begun != kNoTime && c.visible >= c.begun && c.packet != 0) {
       figures->latency.add(ns(c.visible - c.begun));
     }
@@ -132,18 +117,20 @@ class Tables {
   std::uint64_t ns(std::uint64_t cycles) const { return cycles * events_.period_ps() / 1000; }
 
   Json listed() const {
-    std::vector<std::pair<Key, const Figures*>> order;
-    for (const auto& [key, figures] : figures_) order.emplace_back(key, &figures);
-    if (by_ == TableBy::kQp) {
-      std::ranges::stable_sort(
-          order, [](const auto& a, const auto& b) { return a.second->sickness() > b.second->sickness(); });
+    std::vector<std::pair<Key, TableFigures>> order;
+    for (const auto& [key, f] : figures_) {
+      order.emplace_back(key, figures_of(f.counts, &f.waits, f.latency, events_.period_ps()));
+    }
+    if (by_ == TableBy::kQp) {  // (R1)
+      std::ranges::stable_sort(order,
+                               [](const auto& a, const auto& b) { return a.second.sickness() > b.second.sickness(); });
     }
     Json rows = Json::array();
-    for (const auto& [key, figures] : order) rows.push_back(row(key, *figures));
+    for (const auto& [key, figures] : order) rows.push_back(row(key, figures));
     return rows;
   }
 
-  Json row(const Key& key, const Figures& f) const {
+  Json row(const Key& key, const TableFigures& f) const {
     Json j;
     if (by_ == TableBy::kQp || by_ == TableBy::kNic) j["nic"] = key.first;
     if (by_ == TableBy::kQp) {
@@ -156,27 +143,24 @@ class Tables {
     } else if (by_ == TableBy::kOpcode) {
       j["opcode"] = opcode_name(static_cast<std::uint8_t>(key.second));
     }
-    const double ps = static_cast<double>((f.last - std::min(f.first, f.last)) * events_.period_ps());
     j["packets"] = f.packets;
     j["messages"] = f.messages;
     j["payload_bytes"] = f.payload_bytes;
-    j["payload_gbps"] = ps > 0 ? static_cast<double>(f.payload_bytes) * 8e3 / ps : 0.0;
+    j["payload_gbps"] = f.payload_gbps;
     j["not_carried_out"] = f.not_carried_out;
     j["psn_ahead"] = f.psn_ahead;
     j["repeats"] = f.repeats;
     j["rnr_naks"] = f.rnr_naks;
     for (std::size_t n = 0; n < f.naks.size(); ++n) j[fmt::format("nak_0x{:x}", kNakSequence + n)] = f.naks[n];
-    j["error_cqes"] = f.errors;
+    j["error_cqes"] = f.error_cqes;
     j["marked"] = f.marked;
-    j["latency_count"] = f.latency.count();
-    j["p50_ns"] = f.latency.percentile(0.5);
-    j["p99_ns"] = f.latency.percentile(0.99);
-    j["max_ns"] = f.latency.max();
-    const double packets = static_cast<double>(f.packets);
-    j["mean_ns"] = static_cast<double>(f.cycles * events_.period_ps()) / 1000 / packets;
-    j["wait_ns"] = static_cast<double>(f.wait_cycles * events_.period_ps()) / 1000 / packets;
-    const auto most = std::ranges::max_element(f.waits);
-    j["waits_most_at"] = *most == 0 ? std::string_view() : name_of(static_cast<Station>(most - f.waits.begin()));
+    j["latency_count"] = f.latency_count;
+    j["p50_ns"] = f.p50_ns;
+    j["p99_ns"] = f.p99_ns;
+    j["max_ns"] = f.max_ns;
+    j["mean_ns"] = f.mean_ns;
+    j["wait_ns"] = f.wait_ns;
+    j["waits_most_at"] = f.waits_most_at;
     return j;
   }
 
@@ -191,18 +175,29 @@ struct Column {
   const char* title;
   int width;
 };
-constexpr Column kFigureColumns[] = {{"packets", "packets", 8}, {"messages", "msgs", 8}, {"not_carried_out", "bad", 6},
-                                     {"repeats", "again", 6},   {"rnr_naks", "rnr", 5},  {"marked", "CE", 5},
-                                     {"p50_ns", "p50 ns", 9},   {"p99_ns", "p99 ns", 9}};
+constexpr int kNameColumns = 20;
+constexpr Column kFigureColumns[] = {{"packets", "packets", 8}, {"messages", "msgs", 8}, {"not_carried_out", "bad", 7},
+                                     {"repeats", "again", 7},   {"rnr_naks", "rnr", 7},  {"marked", "CE", 7},
+                                     {"p50_ns", "p50 ns", 8},   {"p99_ns", "p99 ns", 8}};
+
+// "RC WRITE_LAST_IMM"
+std::string short_opcode(std::string name) {
+  constexpr std::pair<std::string_view, std::string_view> kShorter[] = {
+      {"RDMA_", ""}, {"_WITH_IMMEDIATE", "_IMM"}, {"_WITH_INVALIDATE", "_INV"}, {"_RESPONSE", "_RESP"}};
+  for (const auto& [from, to] : kShorter) {
+    if (const std::size_t at = name.find(from); at != name.npos) name.replace(at, from.size(), to);
+  }
+  return name.substr(0, kNameColumns - 1);
+}
 
 std::string name_of_row(const Json& row, TableBy by) {
   switch (by) {
     case TableBy::kQp:
       return fmt::format("nic{} {:#x}", row["nic"].get<std::uint64_t>(), row["qp"].get<std::uint64_t>());
     case TableBy::kSize:
-      return fmt::format("{} to {} B", row["bytes_from"].get<std::uint64_t>(), row["bytes_to"].get<std::uint64_t>());
+      return fmt::format("to {} B", count_text(row["bytes_to"].get<std::uint64_t>()));
     case TableBy::kOpcode:
-      return row["opcode"].get<std::string>().substr(0, 24);
+      return short_opcode(row["opcode"].get<std::string>());
     case TableBy::kNic:
       return fmt::format("nic{}", row["nic"].get<std::uint64_t>());
   }
@@ -211,22 +206,34 @@ std::string name_of_row(const Json& row, TableBy by) {
 
 }  // namespace
 
+TableBy table_of_name(const std::string& name) {
+  return name == "qp"     ? TableBy::kQp
+         : name == "size" ? TableBy::kSize
+         : name == "nic"  ? TableBy::kNic
+                          : TableBy::kOpcode;
+}
+
 nlohmann::ordered_json table_by(RunEvents& events, TableBy by) { return Tables(events, by).rows(); }
 
 std::string table_text(const Json& rows, TableBy by, std::size_t most) {
-  constexpr const char* kTitles[] = {"QP, the sickest first", "message size", "opcode", "NIC"};
-  std::string out = fmt::format("{:<24}", kTitles[static_cast<std::size_t>(by)]);
+  constexpr const char* kTitles[] = {"QP, sickest first", "message size", "opcode", "NIC"};
+  std::string out = fmt::format("{:<{}}", kTitles[static_cast<std::size_t>(by)], kNameColumns);
   for (const Column& c : kFigureColumns) out += fmt::format("{:>{}}", c.title, c.width);
   out += '\n';
   for (std::size_t n = 0; n < std::min(rows.size(), most); ++n) {
-    out += fmt::format("{:<24}", name_of_row(rows[n], by));
-    for (const Column& c : kFigureColumns)
-      out += fmt::format("{:>{}}", count_text(rows[n][c.key].get<std::uint64_t>()), c.width);
+    out += fmt::format("{:<{}}", name_of_row(rows[n], by), kNameColumns);
+    for (const Column& c : kFigureColumns) {
+      const auto count = rows[n].value(c.key, std::uint64_t{0});
+      std::string text = count_text(count);
+      if (text.size() >= static_cast<std::size_t>(c.width)) text = with_prefix(static_cast<double>(count));
+      out += fmt::format("{:>{}}", text, c.width);
+    }
     out += '\n';
     if (by != TableBy::kQp) continue;
     std::string trouble;
-    for (const char* key : {"nak_0x60", "nak_0x61", "nak_0x62", "nak_0x63", "error_cqes"}) {
-      const auto count = rows[n][key].get<std::uint64_t>();
+    for (const char* key : {"nak_0x60", "nak_0x61", "nak_0x62", "nak_0x63", "error_cqes", "timeouts", "rnr_waits",
+                            "sent_again", "psn_gaps", "cnps_sent", "cnps_received"}) {
+      const auto count = rows[n].value(key, std::uint64_t{0});
       if (count != 0) trouble += fmt::format("{}{} {}", trouble.empty() ? "  " : "   ", key, count_text(count));
     }
     if (!trouble.empty()) out += trouble + '\n';

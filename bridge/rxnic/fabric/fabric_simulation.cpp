@@ -7,6 +7,7 @@
 #include "model/system/explanations.h"
 #include "model/system/nic_result.h"
 #include "model/system/start_simulation.h"
+#include "model/system/table_result.h"
 
 namespace rxnic {
 
@@ -89,6 +90,7 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
+    observe_qps(stations_[n]->nic, bridge_.written(n), statistics_.latencies(n).tables());
     if (o.rtl != nullptr) o.rtl->add(stations_[n]->nic, engine);
   }
   fabric_.set_observer(o.frames);
@@ -114,6 +116,7 @@ std::unique_ptr<EventRecorder> FabricSimulation::record_events(const EventReques
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     EventRecorder::OfNic& of = events->nic(n);
     of.pass_on_to(&statistics_.latencies(n), nullptr);
+    statistics_.latencies(n).tables().pass_incidents_to(&of);
     stations_[n]->nic.shared.ledger.set_observer(&of);
     bridge_.written(n).set_observer(&of);
   }
@@ -179,12 +182,15 @@ void FabricSimulation::collect(RunResult& r) {
   r.nics = std::move(counts.nics);
   r.fabric = std::move(counts.fabric);
   Latencies latencies(engine.clock_period_ps());
+  std::vector<const Latencies*> all;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     statistics_.latencies(n).collect(r.nics[n]);
     add(r, r.nics[n]);
     latencies.add(statistics_.latencies(n));
+    all.push_back(&statistics_.latencies(n));
   }
   latencies.collect(r);
+  collect_tables(all, engine.clock_period_ps(), r);
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& station : stations_) h.mix(station->memory.tables_digest());

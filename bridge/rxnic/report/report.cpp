@@ -45,6 +45,10 @@ class Writer {
   void optional(const char* key, std::optional<T>& value, const char* = "") {
     if (value) (*this)(key, *value);
   }
+  template <class T>
+  void newer(const char* key, std::optional<T>& value, const char*) {
+    optional(key, value);
+  }
   void flag(const char* key, bool value, const char*) {
     if (value) json[key] = true;
   }

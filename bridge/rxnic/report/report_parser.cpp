@@ -115,6 +115,10 @@ class Reader {
   void optional(const char* key, std::optional<T>& value, const char* = "") {
     if (from_.has(key)) read(from_.at(key), value.emplace());
   }
+  template <class T>
+  void newer(const char* key, std::optional<T>& value, const char*) {
+    optional(key, value);
+  }
   void flag(const char* key, bool& value, const char*) { optional(key, value, true); }
   void positive(const char* key, std::uint64_t& value, const char*) { (*this)(key, value); }
   template <class T>

@@ -40,6 +40,11 @@ class Schema {
     T value;
     allow(key, type_of(value), about);
   }
+  template <class T>
+  void newer(const char* key, std::optional<T>&, const char* about) {
+    T value;
+    require(key, type_of(value), about);
+  }
   void flag(const char* key, bool, const char* about) { allow(key, {{"const", true}}, about); }
   void positive(const char* key, std::uint64_t, const char* about) {
     require(key, {{"type", "integer"}, {"minimum", 1}}, about);

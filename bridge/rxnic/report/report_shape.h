@@ -4,6 +4,7 @@
 //
 //   v(key, value, about)                   a number, a text, a list, an object: as the value's type is
 //   v.optional(key, value, there, about)   left out where it says nothing
+//   v.newer(key, value, about)             what reports of earlier versions do not have; an optional
 //   v.flag(key, value, about)              true, or left out
 //   v.positive(key, value, about)          a count that is not 0
 //   v.derived(key, value, about)           follows from others, and is not read
@@ -25,6 +26,7 @@
 #include <type_traits>
 
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/report/table_shape.h"
 #include "bridge/rxnic/report/verdict.h"
 
 namespace rxnic {
@@ -375,6 +377,8 @@ void shape(V& v, RunResult& r) {
     v("tunnels", r.tunnels, "packets that were taken out of tunnels");
     v("congestion", r.congestion, "what the trace shows of it");
   });
+  v.newer("tables", r.tables, "what happened by QP, message size, opcode and NIC; rxnic report --by prints them");
+  v.newer("incidents", r.incidents, "what went wrong, with time, NIC, QP and packet");
   v.hash("state_hash", r.state_hash,
          "digest of everything that happened, inside of blocks, too: equal in all engine modes, and in a run and its "
          "replay; another one with RTL in the place of a block");

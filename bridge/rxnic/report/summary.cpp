@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/report/summary_tables.h"
 #include "bridge/rxnic/report/summary_writer.h"
 #include "bridge/rxnic/report/verdict.h"
 #include "model/system/units.h"
@@ -317,6 +318,7 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
   congestion(w, r.congestion);
   qps(w, r);
   answers(w, r);
+  sickest_qps(w, r);
   speed(w, r);
   stages(w, r);
   cycle_stacks(w, "where the cycles went", r.blocks);
@@ -360,6 +362,7 @@ void program_summary(SummaryWriter& w, const RunResult& r) {
   w.heading("what happened");
   packets(w, r);
   w.line("fabric", list(r.fabric));
+  sickest_qps(w, r);
   speed(w, r);
   stages(w, r);
   for (std::size_t n = 0; n < r.nics.size(); ++n) {

@@ -24,6 +24,7 @@ struct CheckedPacket : WqeRequest {
   ParsedPacket h;
   ResponderContext* qp = nullptr;
   ResponderUndo undo;
+  std::uint32_t missing_psns = 0;  // before it, for observers: its QP was resynchronised
 };
 
 // The packet as it comes to the checker.

@@ -158,6 +158,7 @@ void Responder::resynchronise(CheckedPacket& p, std::uint32_t missing) {
   if (!qp.nak_sent) {
     ++counters_.psn_gaps;
     counters_.psn_gap_packets += missing;
+    p.missing_psns = missing;
   }
   qp.expected_psn = p.h.psn;
   if (!p.has(kMiddle | kLast)) return;

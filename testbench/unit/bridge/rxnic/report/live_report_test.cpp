@@ -85,6 +85,27 @@ RunResult two_nics() {
     nic.events = {{"completion", n}};
     nic.blocks = {{"rx_buffer", {}, {{"packets", n}}}, {"requester", {}, {{"wqes", n}}}};
   }
+  RunTables& t = r.tables.emplace();
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    QpRow& row = t.qps.emplace_back();
+    row.nic = n % 2;
+    row.qp = 0x20 + n;
+    row.peer = n == 0 ? "fe80::1234:5678:9abc:def0" : "198.18.0.2";
+    row.peer_qp = 0x30 + n;
+    row.figures.packets = 100 + n;
+    row.figures.payload_gbps = 1.5;
+    row.figures.waits_most_at = "dma_engine";
+    if (n == 7) continue;  // it is well
+    row.figures.naks = {n, 0, 7 - n, 0};
+    row.figures.timeouts = 7 - n;
+    row.figures.p99_ns = 1234;
+    row.figures.latency_count = 1;
+  }
+  t.other_qps = OtherQps{3, t.qps[0].figures};
+  t.sizes.push_back({64, 127, t.qps[1].figures});
+  t.opcodes.push_back({"RC SEND_ONLY", t.qps[2].figures});
+  for (std::uint32_t n = 0; n < 2; ++n) t.nics.push_back({n, t.qps[n].figures});
+  r.incidents = RunIncidents{{{"drop", 1}, {"timeout", 2001}}, {{1'500, 1, "drop", 0x21, 17, "psn_ahead"}}};
   return r;
 }
 
@@ -96,6 +117,40 @@ TEST(ReportOfPrograms, ComesBack) {
   EXPECT_EQ(back.nics[1].one_way_ns.p50, 13u);
   EXPECT_EQ(back.nics[1].blocks[1].counters[0].second, 2u);
   EXPECT_EQ(back.programs[1].clients, 3u);
+  ASSERT_TRUE(back.tables && back.tables->other_qps && back.incidents);
+  for (std::size_t n = 0; n < 8; ++n) EXPECT_EQ(back.tables->qps[n].figures, two_nics().tables->qps[n].figures);
+  EXPECT_EQ(back.tables->qps[3].peer, "198.18.0.2");
+  EXPECT_EQ(back.tables->other_qps->qps, 3u);
+  EXPECT_EQ(back.tables->sizes[0].bytes_to, 127u);
+  EXPECT_EQ(back.tables->opcodes[0].opcode, "RC SEND_ONLY");
+  EXPECT_EQ(back.tables->nics[1].figures.timeouts, 6u);
+  EXPECT_EQ(back.incidents->counts[1].second, 2001u);
+  EXPECT_EQ(back.incidents->first[0].cause, "psn_ahead");
+}
+
+TEST(ReportOfPrograms, OneOfAVersionWithoutTablesIsRead) {
+  RunResult old = two_nics();
+  old.tables.reset();
+  old.incidents.reset();
+  const RunResult back = parse_report(report_json(old), "report.json");
+  EXPECT_FALSE(back.tables || back.incidents);
+  EXPECT_THAT(report_summary(back), Not(HasSubstr("sickest")));
+}
+
+TEST(ReportOfPrograms, TheSummaryHasTheSickestQps) {
+  EXPECT_THAT(report_summary(two_nics()),
+              HasSubstr("\nthe sickest QPs\n"
+                        "  NIC, QP      peer              packets    NAKs timeout PSN gap  p99 ns\n"
+                        "  0, 0x20      ..5678:9abc:def0      100       7       7       0   1 234\n"
+                        "  1, 0x21      198.18.0.2            101       6       6       1   1 234\n"
+                        "  0, 0x22      198.18.0.2            102       5       5       2   1 234\n"
+                        "  1, 0x23      198.18.0.2            103       4       4       3   1 234\n"
+                        "  0, 0x24      198.18.0.2            104       3       3       4   1 234\n"
+                        "  and 5 more: rxnic report --by qp DIR\n"));
+  RunResult well = two_nics();
+  well.tables->other_qps.reset();
+  for (QpRow& row : well.tables->qps) static_cast<RowCounts&>(row.figures) = {};
+  EXPECT_THAT(report_summary(well), Not(HasSubstr("sickest")));
 }
 
 TEST(ReportOfPrograms, TheSummaryHasASectionForEachNic) {
