@@ -101,7 +101,7 @@ void CaptureCensus::set_pause(Sender& sender, std::size_t priority, std::uint16_
   counted.paused_ps += std::min(running.until_ps, now_ps_) - std::min(running.from_ps, now_ps_);
   running = {now_ps_, now_ps_ + quanta * quantum_ps_};
   if (pause_frames_.size() == kMostPauseFrames) return;
-  pause_frames_.push_back({number, now_ps_, static_cast<std::uint8_t>(priority), quanta});
+  pause_frames_.push_back({number, now_ps_, sender.mac, static_cast<std::uint8_t>(priority), quanta});
 }
 
 CaptureCensus::Pauses CaptureCensus::pauses() const {

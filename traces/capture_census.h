@@ -61,8 +61,9 @@ struct CountedPause {
 
 struct PauseFrame {
   std::uint64_t number = 0, time_ps = 0;
-  std::uint8_t priority = 0;  // kLinkPause: of the link
-  std::uint16_t quanta = 0;   // 0: the pause ends
+  std::array<std::uint8_t, 6> sender{};  // its MAC
+  std::uint8_t priority = 0;             // kLinkPause: of the link
+  std::uint16_t quanta = 0;              // 0: the pause ends
 };
 
 class CaptureCensus {

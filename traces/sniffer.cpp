@@ -62,7 +62,10 @@ CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers
   if (!fresh.cut) fresh.all = digest_of(frame.bytes, h, h.icrc_offset + kIcrcBytes);
   for (Seen& s : seen_) {
     if (!s.used) continue;
-    if (is_nak(h) && s.h.source == h.destination && s.h.destination == h.source) s.asked_again = true;
+    if (is_nak(h) && s.h.source == h.destination && s.h.destination == h.source && s.h.psn - h.psn >= 0 &&
+        s.h.psn - h.psn < kMostAskedFor) {
+      s.asked_again = true;
+    }
     const bool same_data = s.cut || fresh.cut ? s.h.payload_bytes == h.payload_bytes : s.all == fresh.all;
     const bool same = same_data && s.headers == fresh.headers && s.h.psn == h.psn &&
                       s.h.destination_qp == h.destination_qp && s.h.ip_identification == h.ip_identification &&

@@ -66,6 +66,7 @@ struct SnifferEffects {
 class CopyFinder {
  public:
   static constexpr std::size_t kFramesKept = 64;
+  static constexpr std::int32_t kMostAskedFor = 1024;             // PSNs from that of a NAK on
   static constexpr std::uint64_t kShortestTimeoutPs = 8'192'000;  // 4.096 us * 2^1
   struct Seen {
     std::uint64_t time_ps = 0;

@@ -30,14 +30,14 @@ class Connection:
         self.frames.append([ns, next(self.sequence), frame, planted])
 
     def request(self, psn, *, at=0, planted=False, opcode=wire.SEND_ONLY, extension=b"", payload=bytes(64), **how):
-        how = {"pkey": self.pkey} | how
-        frame = wire.roce(NEAR, FAR, self.ports[0], opcode, self.qp, psn, extension, payload, ack=True, **how)
+        how = {"pkey": self.pkey, "ack": True} | how
+        frame = wire.roce(NEAR, FAR, self.ports[0], opcode, self.qp, psn, extension, payload, **how)
         self.put(self.now + at, frame, planted)
         return frame
 
-    def answer(self, psn, *, at=LATE, planted=False, syndrome=0x1f, opcode=wire.ACK, payload=b""):
+    def answer(self, psn, *, at=LATE, planted=False, syndrome=0x1f, opcode=wire.ACK, payload=b"", ecn=0):
         extension = b"" if opcode == wire.READ_MIDDLE else wire.aeth(syndrome, self.msn)
-        frame = wire.roce(FAR, NEAR, self.ports[1], opcode, self.peer, psn, extension, payload)
+        frame = wire.roce(FAR, NEAR, self.ports[1], opcode, self.peer, psn, extension, payload, ecn=ecn)
         self.put(self.now + at, frame, planted)
 
     def message(self, **how):
@@ -189,6 +189,121 @@ def acks_lost_before_sniffer(c):
     c.now += SICK_TIMEOUT
     c.request(c.psn, planted=True)
     c.answer(c.psn + 3 & 0xffffff, planted=True)  # it had all four
+    c.next(4)
+    c.messages(20)
+
+
+def long_message(c, without=None, again=False):
+    """A SEND of four packets, of which the last one asks for an ACK."""
+    for n, opcode in enumerate((wire.SEND_FIRST, wire.SEND_MIDDLE, wire.SEND_MIDDLE, wire.SEND_LAST)):
+        if n != without:
+            c.request(c.psn + n & 0xffffff, at=1_000 * n, opcode=opcode, payload=bytes(1024), ack=n == 3,
+                      planted=again and n == 0)
+
+
+def tail_lost(c, without):
+    """The LAST is lost, nothing follows: after a timeout the responder acknowledges what is before it."""
+    c.messages(5)
+    long_message(c, without)
+    if without is None:
+        c.frames[-1][3] = True
+    c.now += SICK_TIMEOUT
+    long_message(c, again=True)
+    c.answer(c.psn + 2 & 0xffffff, at=500, planted=True)
+    c.msn += 1
+    c.answer(c.psn + 3 & 0xffffff, at=3_000 + LATE)
+    c.next(4)
+    c.messages(20)
+
+
+def tail_lost_before(c):
+    tail_lost(c, 3)
+
+
+def tail_lost_behind(c):
+    tail_lost(c, None)
+
+
+def nak_lost(c):
+    """A gap, whose NAK the capture lacks, too."""
+    c.messages(5)
+    c.request(c.psn + 1 & 0xffffff, planted=True)
+    c.request(c.psn + 2 & 0xffffff, at=1_000)
+    c.now += SICK_TIMEOUT
+    for ahead in range(3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 1_000)
+        c.msn += 1
+        c.answer(c.psn + ahead & 0xffffff, at=ahead * 1_000 + LATE)
+    c.next(3)
+    c.messages(20)
+
+
+def repeat_lost(c):
+    """The repeat of a packet that the responder had no receive for is lost before the sniffer."""
+    c.messages(5)
+    for ahead in range(3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 500)
+    c.answer(c.psn, syndrome=0x20 | 12)
+    c.now += 650_000
+    for ahead in range(1, 3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 500, planted=ahead == 1)
+    c.answer(c.psn, at=3_000, syndrome=0x60, planted=True)
+    c.now += 10_000
+    for ahead in range(3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 500)
+        c.msn += 1
+        c.answer(c.psn + ahead & 0xffffff, at=ahead * 500 + LATE)
+    c.next(3)
+    c.messages(20)
+
+
+def overtaken(c):
+    """The responder refuses that a packet comes late, and has it before it comes again."""
+    c.messages(5)
+    for ahead in range(3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 500, planted=ahead == 0)
+    c.answer(c.psn, at=3_000, syndrome=0x60, planted=True)
+    c.msn += 1
+    c.answer(c.psn, at=3_500)
+    c.now += 10_000
+    for ahead in range(1, 3):
+        c.request(c.psn + ahead & 0xffffff, at=ahead * 500)
+        c.msn += 1
+        c.answer(c.psn + ahead & 0xffffff, at=ahead * 500 + LATE)
+    c.next(3)
+    c.messages(20)
+
+
+def refused_middle(c):
+    """A WRITE whose MIDDLE is refused: what its FIRST names was never used."""
+    for n in range(10):
+        c.message(opcode=wire.WRITE_ONLY, extension=wire.reth(0x10000 + 64 * n, 0x99, 64))
+    c.request(c.psn, opcode=wire.WRITE_FIRST, extension=wire.reth(0x7fff0000, 0x99, 4096), payload=bytes(1024))
+    c.request(c.psn + 1 & 0xffffff, at=500, opcode=wire.WRITE_MIDDLE, payload=bytes(1024), planted=True)
+    c.answer(c.psn + 1 & 0xffffff, syndrome=0x62, planted=True)
+
+
+def one_stall(c):
+    c.messages(10)
+    c.request(c.psn, planted=True)
+    c.msn += 1
+    c.answer(c.psn, at=5_000_000, planted=True)
+    c.now += 5_000_000
+    c.next()
+    c.messages(20)
+
+
+def ack_beyond(c):
+    c.messages(10)
+    c.answer(c.psn + 20 & 0xffffff, planted=True)
+
+
+def marked_responses(c):
+    c.messages(5)
+    read(c, c.psn, 4)
+    c.msn += 1
+    for n, opcode in enumerate((wire.READ_FIRST, wire.READ_MIDDLE, wire.READ_MIDDLE, wire.READ_LAST)):
+        c.answer(c.psn + n & 0xffffff, at=LATE + 500 * n, opcode=opcode, payload=bytes(1024), ecn=3, planted=True)
     c.next(4)
     c.messages(20)
 
@@ -403,6 +518,15 @@ TROUBLES = {
     "timeout": (timeout, "ack_timeout", "costs_time", "ACK timeout 14"),
     "ack_lost_behind": (ack_lost_behind_sniffer, "ack_lost", "costs_time", "acknowledged it before"),
     "acks_lost_before": (acks_lost_before_sniffer, "ack_lost", "costs_time", "had all of them"),
+    "tail_lost_before": (tail_lost_before, "lost_before_sniffer", "costs_time", "a timeout of 67.1"),
+    "tail_lost_behind": (tail_lost_behind, "lost_behind_sniffer", "costs_time", "a timeout of 67.1"),
+    "nak_lost": (nak_lost, "lost_before_sniffer", "costs_time", "without a NAK in the capture"),
+    "repeat_lost": (repeat_lost, "lost_before_sniffer", "costs_time", "this copy is missing"),
+    "overtaken": (overtaken, "overtaken", "costs_time", "nothing was lost"),
+    "refused_middle": (refused_middle, "remote_access_error", "fatal", "used 0x10000 to 0x10280 before;"),
+    "one_stall": (one_stall, "slow_receiver", "costs_time", "5.00 ms later"),
+    "ack_beyond": (ack_beyond, "ack_beyond", "hint", "lacks requests"),
+    "marked_responses": (marked_responses, "congestion", "costs_time", "4 CE marks from"),
     "no_answer": (no_answer, "no_answer", "fatal", "5 times"),
     "small_path_mtu": (small_path_mtu, "no_answer", "fatal", "more than 64 bytes"),
     "read_lost_before": (read_again_lost_before, "read_again", "costs_time", "lost before the sniffer"),

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "bridge/rxnic/output/progress.h"
@@ -37,13 +40,14 @@ std::uint64_t mixed(std::uint64_t digest, std::uint64_t word) {
   return digest ^ digest >> 29;
 }
 
+// R1: what every capture holds of a packet, and no switch changes.
 std::uint64_t headers_digest(const CapturedFrame& frame, const Headers& h) {
   std::uint64_t digest =
       mixed(std::uint64_t{h.udp_source_port} << 32 | std::uint64_t{h.ip_identification} << 16, h.payload_bytes);
-  for (const std::uint8_t byte : frame.bytes.subspan(h.bth_offset, 4u)) digest = mixed(digest, byte);
-  // The fifth byte of the BTH holds the bits that a switch may set.
-  const std::size_t from = h.bth_offset + 5u;
-  for (const std::uint8_t byte : frame.bytes.subspan(from, h.payload_offset - from)) digest = mixed(digest, byte);
+  constexpr std::size_t kChangedByte = 4, kBthBytes = 12;  // of the BTH: bits that a switch may set
+  for (std::size_t n = 0; n < kBthBytes; ++n) {
+    if (n != kChangedByte) digest = mixed(digest, frame.bytes[h.bth_offset + n]);
+  }
   return digest;
 }
 
@@ -79,6 +83,11 @@ class BothEnds {
     for (CapturedFrame frame; reader.next(frame);) {
       Headers h;
       if (frame.number % 4096 == 0) progress.update(reader.position(), reader.size(), names_[side]);
+      if (frame.truncated && frame.filled_bytes == 0 && frame.wire_bytes <= kMaxFrameBytes) {  // cut in its headers
+        padded_.assign(frame.bytes.begin(), frame.bytes.end());
+        padded_.resize(frame.wire_bytes);
+        frame.bytes = padded_;
+      }
       if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk) continue;
       const SniffedFlow flow{h.source, h.destination, h.destination_qp};
       const auto [place, fresh] = index_.try_emplace(flow, static_cast<std::uint32_t>(flows_.size()));
@@ -91,31 +100,81 @@ class BothEnds {
     if (reader.frames() == 0) throw TraceError(names_[side], 0, "no packet", "a capture with packets");
   }
 
-  // R1: by flow, in no order of packets.
+  // R1: by flow, in no order of packets. Those that are there once go first: they show how the times differ.
   void match() {
     matched_.resize(flows_.size());
     const auto key = [](const SeenPacket& p) { return std::tuple(p.flow, p.digest); };
     for (std::vector<SeenPacket>& seen : seen_) std::ranges::stable_sort(seen, {}, key);
-    auto first = seen_[0].begin(), second = seen_[1].begin();
-    while (first != seen_[0].end() || second != seen_[1].end()) {
-      const bool only_second = first == seen_[0].end() || (second != seen_[1].end() && key(*second) < key(*first));
-      const bool only_first = !only_second && (second == seen_[1].end() || key(*first) < key(*second));
-      MatchedPacket m;
-      if (!only_second) {
-        m.psn = first->psn;
-        m.number[0] = first->number;
-        m.ps[0] = first->ps;
+    std::vector<std::array<std::size_t, 4>> several;  // first and last of a group in each capture
+    std::size_t first = 0, second = 0;
+    while (first < seen_[0].size() || second < seen_[1].size()) {
+      const bool only_second =
+          first == seen_[0].size() || (second < seen_[1].size() && key(seen_[1][second]) < key(seen_[0][first]));
+      const auto of = only_second ? key(seen_[1][second]) : key(seen_[0][first]);
+      const std::size_t from[2] = {first, second};
+      while (first < seen_[0].size() && key(seen_[0][first]) == of) ++first;
+      while (second < seen_[1].size() && key(seen_[1][second]) == of) ++second;
+      if (first - from[0] == 1 && second - from[1] == 1) {
+        add(&seen_[0][from[0]], &seen_[1][from[1]]);
+      } else {
+        several.push_back({from[0], first, from[1], second});
       }
-      if (!only_first) {
-        m.psn = second->psn;
-        m.number[1] = second->number;
-        m.ps[1] = second->ps;
+    }
+    std::map<std::pair<Address, Address>, std::vector<std::int64_t>> differences;
+    for (std::size_t flow = 0; flow < flows_.size(); ++flow) {
+      for (const MatchedPacket& p : matched_[flow]) {
+        differences[{flows_[flow].source, flows_[flow].destination}].push_back(difference_of(p));
       }
-      matched_[only_second ? second->flow : first->flow].push_back(m);
-      first += !only_second;
-      second += !only_first;
+    }
+    for (auto& [ends, all] : differences) std::ranges::sort(all);
+    for (const auto& [from, to, second_from, second_to] : several) {
+      const SniffedFlow& flow = flows_[from < to ? seen_[0][from].flow : seen_[1][second_from].flow];
+      const auto found = differences.find({flow.source, flow.destination});
+      const bool known = found != differences.end();
+      match_group({seen_[0].data() + from, to - from}, {seen_[1].data() + second_from, second_to - second_from}, known,
+                  known ? found->second[found->second.size() / 2] : 0);
     }
     for (std::vector<SeenPacket>& seen : seen_) seen = {};
+  }
+
+  // Equal packets, such as a request and its repeats, in the order of time. `usual`: how much later the second capture
+  // has a packet; when that is not `known`, the n-th belongs to the n-th.
+  void match_group(std::span<const SeenPacket> first, std::span<const SeenPacket> second, bool known,
+                   std::int64_t usual) {
+    const auto off = [usual](const SeenPacket& a, const SeenPacket& b) {
+      return std::abs(static_cast<std::int64_t>(b.ps) - static_cast<std::int64_t>(a.ps) - usual);
+    };
+    while (!first.empty() && !second.empty()) {
+      if (known && first.size() > 1 && off(first[1], second[0]) < off(first[0], second[0])) {
+        add(&first[0], nullptr);
+        first = first.subspan(1);
+      } else if (known && second.size() > 1 && off(first[0], second[1]) < off(first[0], second[0])) {
+        add(nullptr, &second[0]);
+        second = second.subspan(1);
+      } else {
+        add(&first[0], &second[0]);
+        first = first.subspan(1);
+        second = second.subspan(1);
+      }
+    }
+    for (const SeenPacket& p : first) add(&p, nullptr);
+    for (const SeenPacket& p : second) add(nullptr, &p);
+  }
+
+  void add(const SeenPacket* first, const SeenPacket* second) {
+    MatchedPacket m;
+    const SeenPacket* const seen[2] = {first, second};
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (seen[side] == nullptr) continue;
+      m.psn = seen[side]->psn;
+      m.number[side] = seen[side]->number;
+      m.ps[side] = seen[side]->ps;
+    }
+    matched_[(first != nullptr ? first : second)->flow].push_back(m);
+  }
+
+  static std::int64_t difference_of(const MatchedPacket& p) {
+    return static_cast<std::int64_t>(p.ps[1]) - static_cast<std::int64_t>(p.ps[0]);
   }
 
   // What the second capture's time of a packet is more than the first one's.
@@ -127,7 +186,7 @@ class BothEnds {
     for (const std::uint32_t flow : flows) {
       for (const MatchedPacket& p : matched_[flow]) {
         if (p.number[0] == kNotThere || p.number[1] == kNotThere) continue;
-        all.push_back(static_cast<std::int64_t>(p.ps[1]) - static_cast<std::int64_t>(p.ps[0]));
+        all.push_back(difference_of(p));
       }
     }
     if (all.empty()) return std::nullopt;
@@ -149,8 +208,7 @@ class BothEnds {
     for (const std::uint32_t flow : flows) {
       for (const MatchedPacket& p : matched_[flow]) {
         if (p.number[0] == kNotThere || p.number[1] == kNotThere) continue;
-        const std::int64_t difference =
-            static_cast<std::int64_t>(p.ps[1]) - static_cast<std::int64_t>(p.ps[0]) - offset;
+        const std::int64_t difference = difference_of(p) - offset;
         delays.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(forward ? difference : -difference, 0)));
       }
       tell_of_flow(flow, near, far, offset, d);
@@ -221,6 +279,7 @@ class BothEnds {
   }
 
   std::string names_[2];
+  std::vector<std::uint8_t> padded_;  // working space
   std::map<SniffedFlow, std::uint32_t> index_;
   std::vector<SniffedFlow> flows_;
   std::vector<SeenPacket> seen_[2];

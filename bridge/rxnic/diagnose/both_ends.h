@@ -2,8 +2,9 @@
 // Two captures of the same traffic, at two places: what was lost between them, how long packets took, what was
 // overtaken.
 //
-//   R1  A packet is in both captures when addresses, UDP source port, IP identification, length and everything from the
-//       BTH to the payload are equal. The n-th such packet of one is the n-th of the other.
+//   R1  A packet is in both captures when addresses, UDP source port, IP identification, length and BTH are equal. Bits
+//       that a switch may set do not count. Where several are equal, such as a request and its repeats, those belong
+//       together whose times differ as those of other packets do.
 //   R2  The clocks differ by an unknown offset. A packet's difference is its time in the second capture less that in
 //       the first. Between two addresses the direction with the larger median difference goes from the first capture to
 //       the second. The offset makes the least delays of both directions equal. With packets in one direction only, the

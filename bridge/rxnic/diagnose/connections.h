@@ -25,6 +25,8 @@ class Connections {
 
   // A packet that can be read.
   void add(const Headers& h, const At& at);
+  // The packet was overtaken before the sniffer. Before it is added.
+  void overtaken(const SniffedFlow& flow, std::uint64_t packet);
   // One that cannot, as far as its QP is known.
   void damaged(const Headers& h, DropReason reason, const At& at);
   // The next request of that flow is the first of a new connection.
@@ -36,6 +38,9 @@ class Connections {
   // CNPs of which no direction is known (R2), by flow.
   const std::map<SniffedFlow, Marks>& other_cnps() const { return other_cnps_; }
   std::uint64_t unpaired() const { return unpaired_; }
+  // NAKs to QPs whose requests the capture does not hold, by syndrome.
+  using OrphanNaks = std::map<std::uint8_t, Marks>;
+  const std::map<SniffedFlow, OrphanNaks>& orphan_naks() const { return orphan_naks_; }
   std::uint64_t beyond() const { return beyond_; }
 
  private:
@@ -45,10 +50,13 @@ class Connections {
   };
   Roles& roles(const SniffedFlow& flow);
   Direction* make(const DirectionEnds& ends);
+  Direction* of_request(const Headers& h, Roles& roles);
 
   std::map<SniffedFlow, Roles> flows_;
   std::deque<Direction> directions_;
   std::map<SniffedFlow, Marks> other_cnps_;
+  std::map<SniffedFlow, OrphanNaks> orphan_naks_;
+  std::map<std::pair<SniffedFlow, std::uint32_t>, Direction*> datagrams_;  // by source QP, too
   SniffedFlow last_flow_;
   Roles* last_ = nullptr;
   std::uint64_t unpaired_ = 0, beyond_ = 0;

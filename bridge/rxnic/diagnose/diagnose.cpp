@@ -9,8 +9,8 @@
 #include "bridge/rxnic/capture/capture_notes.h"
 #include "bridge/rxnic/capture/survey_run.h"
 #include "bridge/rxnic/diagnose/both_ends.h"
-#include "bridge/rxnic/diagnose/incident_words.h"
 #include "bridge/rxnic/diagnose/link_findings.h"
+#include "bridge/rxnic/diagnose/occurrence_words.h"
 #include "bridge/rxnic/diagnose/slow_receivers.h"
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/parsed.h"
@@ -40,7 +40,10 @@ void note_connections(const Connections& connections, const CaptureReader& reade
                     unanswered, reliable));
   }
   if (connections.unpaired() != 0) {
-    d.notes.push_back(fmt::format("{} answers belong to no request of the capture", connections.unpaired()));
+    d.notes.push_back(
+        fmt::format("{} to no request of the capture", connections.unpaired() == 1
+                                                           ? std::string("1 answer belongs")
+                                                           : fmt::format("{} answers belong", connections.unpaired())));
   }
   if (connections.beyond() != 0) {
     d.notes.push_back(fmt::format("{} requests of more than {} directions were not looked at", connections.beyond(),
@@ -87,6 +90,7 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
   // (2) every packet
   Connections connections(found.survey);
   Management management;
+  for (const SnifferEffects::Move& m : found.effects.moves) connections.overtaken(m.flow, m.until);
   reader.rewind();
   SnifferFilter filter(reader, found.effects);
   Progress looking("diagnose", o.progress);
@@ -127,6 +131,7 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
   const std::vector<PauseFrame>& pauses = found.survey.census().pause_frames();
   find_pauses(connections, pauses, quantum_ps, d);
   find_congestion(connections, pauses, d);
+  find_orphan_naks(connections, d);
   find_keys(connections, d);
   find_keep_alive(connections, d);
   find_slow_receivers(connections, o, d);

@@ -5,7 +5,7 @@
 //       it cut are taken by their headers. When most ICRCs are wrong, the capture keeps none: they are taken as right.
 //   R2  A cause is told from packets alone (direction.h). The model is asked only how long a NIC takes to answer.
 //   R3  A receiver is slow with a QP when its median answer takes kSlower times that of its other QPs, and that of the
-//       model. kFewestAnswers are needed.
+//       model. kFewestAnswers are needed. One answer is late when it takes kLeastStallPs, and kStall times the median.
 //   R4  A pause counts from the frame that begins it until its time is over or a frame ends it.
 #pragma once
 

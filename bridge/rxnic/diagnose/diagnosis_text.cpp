@@ -58,7 +58,9 @@ std::string diagnosis_text(const Diagnosis& d, std::size_t most) {
   const auto counted = [](std::uint64_t n, const char* what) {
     return fmt::format("{} {}{}", count_text(n), what, n == 1 ? "" : "s");
   };
-  if (d.findings.empty()) {
+  if (d.directions == 0 && d.findings.empty()) {
+    out += wrapped(fmt::format("{}: no request to a QP that could be judged ({}).", captures, size), 0);
+  } else if (d.findings.empty()) {
     out += wrapped(
         fmt::format("{}: nothing is wrong in {} of QPs ({}).", captures, counted(d.directions, "direction"), size), 0);
   } else {
@@ -75,7 +77,7 @@ std::string diagnosis_text(const Diagnosis& d, std::size_t most) {
     if (f.stalled_ps != 0 && f.weight == Weight::kCostsTime) head += fmt::format(", cost {}", time_text(f.stalled_ps));
     out += head + '\n';
     out += wrapped(f.words + '.', 3);
-    if (!f.packets.empty()) out += wrapped("packets " + numbers_of(f.packets), 3);
+    if (!f.packets.empty()) out += wrapped((f.packets.size() == 1 ? "packet " : "packets ") + numbers_of(f.packets), 3);
   }
   if (d.findings.size() > most)
     out += fmt::format("\nand {} findings more: --most {}\n", d.findings.size() - most, d.findings.size());

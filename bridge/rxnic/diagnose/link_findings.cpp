@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "bridge/rxnic/diagnose/incident_words.h"
+#include "bridge/rxnic/diagnose/occurrence_words.h"
 #include "model/system/units.h"
+#include "model/types/syndrome.h"
 
 namespace rxnic {
 
@@ -15,43 +16,55 @@ namespace {
 
 constexpr std::size_t kMostTimeline = 4096;
 
-// One pause: from the first frame until its time is over or a frame ends it.
-struct PauseSpan {
-  std::uint8_t priority = 0;
-  std::uint64_t from_ps = 0, until_ps = 0;
+using Mac = std::array<std::uint8_t, 6>;
+
+// The pauses of one sender and priority. A pause lasts from its first frame until its time is over or a frame ends it.
+struct Pauses {
+  std::uint64_t count = 0, frames = 0, total_ps = 0;
+  std::uint64_t longest_ps = 0, longest_from_ps = 0;
+  std::uint64_t first_ps = 0, from_ps = 0, until_ps = 0;  // the one at hand
+  bool running = false, resumed = false;                  // the last one was ended by a frame
   std::vector<std::uint64_t> packets;
-  bool resumed = false;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;  // the first ones
+
+  void end(std::uint64_t at_ps) {
+    if (!running) return;
+    running = false;
+    const std::uint64_t lasted = at_ps - from_ps;
+    total_ps += lasted;
+    if (spans.size() < 64) spans.emplace_back(from_ps, at_ps);
+    if (lasted <= longest_ps) return;
+    longest_ps = lasted;
+    longest_from_ps = from_ps;
+  }
+  void add(const PauseFrame& f, std::uint64_t quantum_ps) {
+    if (running && until_ps < f.time_ps) end(until_ps);
+    if (!running && f.quanta == 0) return;
+    if (!running) {
+      running = true;
+      from_ps = f.time_ps;
+      if (count++ == 0) first_ps = from_ps;
+    }
+    ++frames;
+    if (packets.size() < Finding::kMostPackets) packets.push_back(f.number);
+    until_ps = f.time_ps + f.quanta * quantum_ps;
+    resumed = f.quanta == 0;
+    if (resumed) end(f.time_ps);
+  }
 };
 
-std::vector<PauseSpan> spans_of(const std::vector<PauseFrame>& frames, std::uint64_t quantum_ps) {
-  std::vector<PauseSpan> all;
-  std::array<std::ptrdiff_t, CaptureCensus::kPriorities + 1> open;
-  open.fill(-1);
-  for (const PauseFrame& f : frames) {
-    std::ptrdiff_t& at = open[f.priority];
-    if (at >= 0 && all[static_cast<std::size_t>(at)].until_ps < f.time_ps) at = -1;  // its time was over
-    if (at < 0) {
-      if (f.quanta == 0) continue;
-      at = static_cast<std::ptrdiff_t>(all.size());
-      all.push_back({f.priority, f.time_ps, 0, {}, false});
-    }
-    PauseSpan& span = all[static_cast<std::size_t>(at)];
-    span.packets.push_back(f.number);
-    span.until_ps = f.time_ps + f.quanta * quantum_ps;
-    span.resumed = f.quanta == 0;
-    if (span.resumed) at = -1;
-  }
-  return all;
+std::string mac_text(const Mac& m) {
+  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
 std::string pause_of(std::uint8_t priority) {
   return priority == CaptureCensus::kLinkPause ? "all of the link" : fmt::format("priority {}", priority);
 }
 
-// "7 packets marked CE from 1.00 us to 5.00 us"
+// "7 CE marks from 1.00 us to 5.00 us"
 std::string marks_text(const Marks& marks, const char* what) {
-  return fmt::format("{} {}{} from {} to {}", marks.count, what, marks.count == 1 ? "" : "s", time_text(marks.first.ps),
-                     time_text(marks.last.ps));
+  if (marks.count == 1) return fmt::format("1 {} at {}", what, time_text(marks.first.ps));
+  return fmt::format("{} {}s from {} to {}", marks.count, what, time_text(marks.first.ps), time_text(marks.last.ps));
 }
 
 std::string pkey_text(std::uint16_t pkey) {
@@ -61,27 +74,38 @@ std::string pkey_text(std::uint16_t pkey) {
 }  // namespace
 
 void find_congestion(const Connections& connections, const std::vector<PauseFrame>& pauses, Diagnosis& d) {
+  constexpr std::uint64_t kTimeForCnpPs = 100'000'000;
   for (const Direction& q : connections.directions()) {
-    const Marks &ce = q.marks(), &cnp = q.cnps();
-    if (ce.count == 0 && cnp.count == 0) continue;
+    const std::pair<const Marks*, const char*> all[] = {
+        {&q.marks(), "ce"}, {&q.response_marks(), "ce"}, {&q.cnps(), "cnp"}, {&q.cnps_to_responder(), "cnp"}};
     Finding f = finding_of(q, FindingCause::kCongestion, Weight::kCostsTime);
-    f.count = ce.count + cnp.count;
-    f.from_ps = ce.count == 0 ? cnp.first.ps : cnp.count == 0 ? ce.first.ps : std::min(ce.first.ps, cnp.first.ps);
-    std::ranges::merge(ce.packets, cnp.packets, std::back_inserter(f.packets));
-    if (f.packets.size() > Finding::kMostPackets) f.packets.resize(Finding::kMostPackets);
-    std::string words;
-    if (ce.count != 0) words = fmt::format("{} of {} requests", marks_text(ce, "CE mark"), q.requests());
-    if (cnp.count != 0) {
-      words += fmt::format("{}{} to {}", words.empty() ? "" : ", ", marks_text(cnp, "CNP"), f.requester);
-    }
-    if (ce.count == 0) words += ": marked behind the sniffer";
-    if (cnp.count == 0)
-      words += fmt::format("; no CNP of {} in the capture: the sender is not slowed down", f.responder);
-    f.words = fmt::format("{}: {}", direction_text(q.ends()), words);
-    for (const auto& [marks, kind] : {std::pair(&ce, "ce"), std::pair(&cnp, "cnp")}) {
+    f.from_ps = ~std::uint64_t{0};
+    for (const auto& [marks, kind] : all) {
+      if (marks->count == 0) continue;
+      f.count += marks->count;
+      f.from_ps = std::min(f.from_ps, marks->first.ps);
+      f.packets.insert(f.packets.end(), marks->packets.begin(), marks->packets.end());
       d.timeline_left_out += marks->count - marks->packets.size();
       for (const std::uint64_t packet : marks->packets) d.timeline.push_back({0, packet, kind, q.ends().qpn});
     }
+    if (f.count == 0) continue;
+    std::ranges::sort(f.packets);
+    if (f.packets.size() > Finding::kMostPackets) f.packets.resize(Finding::kMostPackets);
+    std::vector<std::string> words;
+    const Marks &ce = q.marks(), &response_ce = q.response_marks();
+    if (ce.count != 0) words.push_back(fmt::format("{} on {} requests", marks_text(ce, "CE mark"), q.requests()));
+    if (response_ce.count != 0) words.push_back(marks_text(response_ce, "CE mark") + " on its answers");
+    if (q.cnps().count != 0) words.push_back(fmt::format("{} to {}", marks_text(q.cnps(), "CNP"), f.requester));
+    if (q.cnps_to_responder().count != 0) {
+      words.push_back(fmt::format("{} to {}", marks_text(q.cnps_to_responder(), "CNP"), f.responder));
+    }
+    if (ce.count == 0 && response_ce.count == 0)
+      words.push_back("no CE mark in the capture: marked behind the sniffer");
+    const bool answered = q.responses() != 0 && ce.count != 0 && ce.last.ps + kTimeForCnpPs < d.duration_ps;
+    if (answered && q.cnps().count == 0) words.push_back(fmt::format("no CNP of {} was captured", f.responder));
+    std::string text;
+    for (const std::string& one : words) text += (text.empty() ? "" : ", ") + one;
+    f.words = fmt::format("{}: {}", direction_text(q.ends()), text);
     d.findings.push_back(std::move(f));
   }
   for (const auto& [flow, cnp] : connections.other_cnps()) {
@@ -110,78 +134,143 @@ void find_congestion(const Connections& connections, const std::vector<PauseFram
 
 void find_pauses(const Connections& connections, const std::vector<PauseFrame>& pauses, std::uint64_t quantum_ps,
                  Diagnosis& d) {
-  for (const PauseSpan& span : spans_of(pauses, quantum_ps)) {
-    Finding f;
-    f.cause = FindingCause::kPause;
-    f.packets = span.packets;
-    if (f.packets.size() > Finding::kMostPackets) f.packets.resize(Finding::kMostPackets);
-    f.count = span.packets.size();
-    f.from_ps = span.from_ps;
-    f.stalled_ps = span.until_ps - span.from_ps;
+  std::map<std::pair<Mac, std::uint8_t>, Pauses> all;
+  for (const PauseFrame& f : pauses) all[{f.sender, f.priority}].add(f, quantum_ps);
+  for (auto& [of, p] : all) {
+    p.end(std::min(p.until_ps, std::max(d.duration_ps, p.from_ps)));
+    if (p.count == 0) continue;
     std::size_t active = 0;
     for (const Direction& q : connections.directions()) {
-      active += q.first().ps <= span.until_ps && q.last().ps >= span.from_ps;
+      active += q.requests() != 0 && std::ranges::any_of(p.spans, [&q](const auto& span) {
+                  return q.first().ps <= span.second && q.last().ps >= span.first;
+                });
     }
-    f.words = fmt::format(
-        "{} paused from {} (packet {}) for {}, by {} frame{}, {}; {} QP{} had requests around that time",
-        pause_of(span.priority), time_text(span.from_ps), span.packets.front(), time_text(f.stalled_ps), f.count,
-        f.count == 1 ? "" : "s",
-        span.resumed ? fmt::format("until packet {} ended it at {}", span.packets.back(), time_text(span.until_ps))
-                     : "until its time was over",
-        active, active == 1 ? "" : "s");
+    Finding f;
+    f.cause = FindingCause::kPause;
+    f.weight = active == 0 ? Weight::kHint : Weight::kCostsTime;
+    f.packets = p.packets;
+    f.count = p.count;
+    f.from_ps = p.first_ps;
+    f.stalled_ps = p.total_ps;
+    const std::string who = fmt::format("{} pauses {}", mac_text(of.first), pause_of(of.second));
+    const std::string frames = fmt::format("{} frame{}", p.frames, p.frames == 1 ? "" : "s");
+    const std::string qps = active == 0
+                                ? "no QP had requests around that time"
+                                : fmt::format("{} QP{} had requests around that time", active, active == 1 ? "" : "s");
+    if (p.count == 1) {
+      f.words = fmt::format(
+          "{} from {} (packet {}) for {}, by {}, {}; {}", who, time_text(p.first_ps), p.packets.front(),
+          time_text(p.total_ps), frames,
+          p.resumed ? fmt::format("until packet {} ended it", p.packets.back()) : "until its time was over", qps);
+    } else {
+      f.words =
+          fmt::format("{} {} times for {} in all, by {}, the first time at {} (packet {}), for longest {} at {}; {}",
+                      who, p.count, time_text(p.total_ps), frames, time_text(p.first_ps), p.packets.front(),
+                      time_text(p.longest_ps), time_text(p.longest_from_ps), qps);
+    }
     d.findings.push_back(std::move(f));
   }
 }
 
+void find_orphan_naks(const Connections& connections, Diagnosis& d) {
+  for (const auto& [flow, naks] : connections.orphan_naks()) {
+    for (const auto& [syndrome, marks] : naks) {
+      const bool rnr = ack_kind(syndrome) == AckKind::kRnrNak;
+      Finding f;
+      f.cause = rnr                               ? FindingCause::kRnr
+                : syndrome == kNakSequence        ? FindingCause::kLostBehindSniffer
+                : syndrome == kNakInvalidRequest  ? FindingCause::kInvalidRequest
+                : syndrome == kNakRemoteAccess    ? FindingCause::kRemoteAccess
+                : syndrome == kNakRemoteOperation ? FindingCause::kRemoteOperation
+                                                  : FindingCause::kOtherNak;
+      f.weight = rnr || syndrome == kNakSequence ? Weight::kCostsTime : Weight::kFatal;
+      f.qp = flow.qpn;
+      f.requester = flow.destination.text();
+      f.responder = flow.source.text();
+      f.count = marks.count;
+      f.packets = marks.packets;
+      f.from_ps = marks.first.ps;
+      f.words = fmt::format(
+          "{} to QP {:#x} at {}, whose requests the capture does not hold: {} refused them ({}); where and why is not "
+          "known",
+          marks_text(marks, rnr ? "RNR NAK" : fmt::format("NAK {:#x}", syndrome).c_str()), raw(flow.qpn), f.requester,
+          f.responder, rnr ? "no receive was posted" : title_of(f.cause));
+      if (syndrome == kNakSequence) {
+        f.words = fmt::format("{} to QP {:#x} at {}, whose requests the capture does not hold: {} lacks PSNs of them",
+                              marks_text(marks, "NAK 0x60"), raw(flow.qpn), f.requester, f.responder);
+      }
+      d.findings.push_back(std::move(f));
+    }
+  }
+}
+
+namespace {
+
+// A P_Key that the responder does not have. When it answers, or nothing came again, that is not known.
+void find_pkey(const Direction& q, const std::map<Address, std::map<std::uint16_t, std::uint64_t>>& pkeys,
+               Diagnosis& d) {
+  std::optional<std::uint16_t> theirs = q.responder_pkey();
+  if (!theirs) {
+    const auto found = pkeys.find(q.ends().responder);
+    if (found != pkeys.end() && found->second.size() == 1) theirs = found->second.begin()->first;
+  }
+  if (!theirs || (q.pkey() & kPkeyBase) == 0 || (*theirs & kPkeyBase) == 0) return;
+  const bool limited = ((q.pkey() | *theirs) & ~kPkeyBase & 0xffff) == 0;
+  if ((q.pkey() & kPkeyBase) == (*theirs & kPkeyBase) && !limited) return;
+  Finding f = finding_of(q, FindingCause::kPkey, q.responses() == 0 ? Weight::kFatal : Weight::kHint);
+  const auto unanswered = std::ranges::find_if(d.findings, [&f](const Finding& other) {
+    return (other.cause == FindingCause::kNoAnswer || other.cause == FindingCause::kAckTimeout) && other.qp == f.qp &&
+           other.responder == f.responder && other.requester == f.requester;
+  });
+  if (q.responses() == 0) {
+    if (unanswered == d.findings.end()) return;
+    f.packets = unanswered->packets;
+    f.stalled_ps = unanswered->stalled_ps;
+    d.findings.erase(unanswered);
+  }
+  f.packets.insert(f.packets.begin(), q.first().number);
+  std::ranges::sort(f.packets);
+  f.packets.erase(std::unique(f.packets.begin(), f.packets.end()), f.packets.end());
+  f.count = q.requests();
+  f.from_ps = q.first().ps;
+  f.words =
+      fmt::format("{}: {} with P_Key {}, {} sends {}: {}{}", direction_text(q.ends()),
+                  q.requests() == 1 ? "1 request" : fmt::format("{} requests", q.requests()), pkey_text(q.pkey()),
+                  f.responder, pkey_text(*theirs),
+                  limited ? "two limited members cannot talk to each other" : "a NIC without this P_Key drops them",
+                  q.responses() == 0 ? "; none was answered" : "; they were answered");
+  d.findings.push_back(std::move(f));
+}
+
+}  // namespace
+
 void find_keys(const Connections& connections, Diagnosis& d) {
-  // What each address sends by itself, and to each QP the most frequent Q_Key.
+  // What each address sends by itself, and the Q_Keys that come to each QP.
   std::map<Address, std::map<std::uint16_t, std::uint64_t>> pkeys;
   std::map<std::pair<Address, std::uint32_t>, std::map<std::uint32_t, std::uint64_t>> qkeys;
   for (const Direction& q : connections.directions()) {
     if (q.responder_pkey()) pkeys[q.ends().responder][*q.responder_pkey()] += q.responses();
-    if (q.ends().transport == Transport::kUd) {
-      qkeys[{q.ends().responder, raw(q.ends().qpn)}][q.qkey()] += q.requests();
+    for (const auto& [qkey, marks] : q.qkeys()) {
+      qkeys[{q.ends().responder, raw(q.ends().qpn)}][qkey] += marks.count;
     }
   }
   for (const Direction& q : connections.directions()) {
     if (q.requests() == 0) continue;
-    std::optional<std::uint16_t> theirs = q.responder_pkey();
-    if (!theirs) {
-      if (const auto found = pkeys.find(q.ends().responder); found != pkeys.end() && found->second.size() == 1) {
-        theirs = found->second.begin()->first;
-      }
-    }
-    const bool none = !theirs || (q.pkey() & kPkeyBase) == 0 || (*theirs & kPkeyBase) == 0;
-    const bool limited = !none && ((q.pkey() | *theirs) & ~kPkeyBase & 0xffff) == 0;
-    if (!none && ((q.pkey() & kPkeyBase) != (*theirs & kPkeyBase) || limited)) {
-      Finding f = finding_of(q, FindingCause::kPkey, q.responses() == 0 ? Weight::kFatal : Weight::kHint);
-      f.count = q.requests();
-      f.packets = {q.first().number};
-      f.from_ps = q.first().ps;
-      f.words = fmt::format("{}: {} with P_Key {}, {} sends {}: {}{}", direction_text(q.ends()),
-                            q.requests() == 1 ? "1 request" : fmt::format("{} requests", q.requests()),
-                            pkey_text(q.pkey()), f.responder, pkey_text(*theirs),
-                            limited ? "two limited members cannot talk to each other" : "it drops them in silence",
-                            q.responses() == 0 ? "; none was answered" : "; they were answered");
-      std::erase_if(d.findings, [&f](const Finding& other) {
-        return other.cause == FindingCause::kNoAnswer && other.qp == f.qp && other.responder == f.responder &&
-               other.requester == f.requester;
-      });
-      d.findings.push_back(std::move(f));
-    }
-    if (q.ends().transport != Transport::kUd) continue;
+    find_pkey(q, pkeys, d);
+    if (q.qkeys().empty()) continue;
     const auto& used = qkeys[{q.ends().responder, raw(q.ends().qpn)}];
     const auto most = std::ranges::max_element(used, {}, [](const auto& k) { return k.second; });
-    if (used.size() < 2 || most->first == q.qkey() || most->second <= q.requests()) continue;
-    Finding f = finding_of(q, FindingCause::kQkey, Weight::kCostsTime);
-    f.count = q.requests();
-    f.packets = {q.first().number};
-    f.from_ps = q.first().ps;
-    f.words = fmt::format(
-        "{}: {} datagrams with Q_Key {:#x}, others to this QP have {:#x}: dropped in silence when that is "
-        "the right one",
-        direction_text(q.ends()), q.requests(), q.qkey(), most->first);
-    d.findings.push_back(std::move(f));
+    for (const auto& [qkey, marks] : q.qkeys()) {
+      if (qkey == most->first || used.at(qkey) >= most->second) continue;
+      Finding f = finding_of(q, FindingCause::kQkey, Weight::kCostsTime);
+      f.count = marks.count;
+      f.packets = marks.packets;
+      f.from_ps = marks.first.ps;
+      f.words = fmt::format(
+          "{}: {} datagram{} with Q_Key {:#x}, {} to this QP have {:#x}: dropped in silence when that is the right one",
+          direction_text(q.ends()), marks.count, marks.count == 1 ? "" : "s", qkey, most->second, most->first);
+      d.findings.push_back(std::move(f));
+    }
   }
 }
 

@@ -12,6 +12,8 @@ void find_congestion(const Connections& connections, const std::vector<PauseFram
 // `quantum_ps`: 512 bit times.
 void find_pauses(const Connections& connections, const std::vector<PauseFrame>& pauses, std::uint64_t quantum_ps,
                  Diagnosis& d);
+// NAKs to QPs whose requests the capture does not hold.
+void find_orphan_naks(const Connections& connections, Diagnosis& d);
 void find_keys(const Connections& connections, Diagnosis& d);
 void find_keep_alive(const Connections& connections, Diagnosis& d);
 // What the sniffer did. When it sampled, PSN gaps are no findings.

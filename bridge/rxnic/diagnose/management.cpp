@@ -72,7 +72,7 @@ Management::Exchange* Management::begin(const Headers& h, std::uint32_t id, cons
     e.first_ps = at.ps;
   }
   Exchange& e = exchanges_[place->second];
-  if (e.packets.size() < Incident::kMostPackets) e.packets.push_back(at.number);
+  if (e.packets.size() < Occurrence::kMostPackets) e.packets.push_back(at.number);
   e.last_ps = at.ps;
   return &e;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "bridge/rxnic/capture/replay.h"
-#include "bridge/rxnic/diagnose/incident_words.h"
+#include "bridge/rxnic/diagnose/occurrence_words.h"
 #include "model/system/units.h"
 
 namespace rxnic {
@@ -14,7 +14,8 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kFewestAnswers = 8;
-constexpr std::uint64_t kSlower = 10;
+constexpr std::uint64_t kSlower = 10, kStall = 100;
+constexpr std::uint64_t kLeastStallPs = 1'000'000'000;
 
 std::uint64_t median(std::vector<std::uint64_t> values) {
   if (values.empty()) return 0;
@@ -47,6 +48,24 @@ std::uint64_t answer_of_model(const DiagnoseOptions& options, const std::string&
   return median(std::move(delays));
 }
 
+// One answer that took much longer than the others of its QP.
+void find_stall(const Direction& q, Diagnosis& d) {
+  const Direction::Slowest& s = q.slowest();
+  if (q.delays().size() < kFewestAnswers || s.ps < kLeastStallPs) return;
+  const std::uint64_t usual = median(q.delays());
+  if (s.ps < kStall * std::max<std::uint64_t>(usual, 1)) return;
+  Finding f = finding_of(q, FindingCause::kSlowReceiver, Weight::kCostsTime);
+  f.count = 1;
+  f.psn = s.psn;
+  f.packets = {s.request.number, s.answer.number};
+  f.from_ps = s.request.ps;
+  f.stalled_ps = s.ps - usual;
+  f.words = fmt::format(
+      "{}: the answer to PSN {} (packet {}) came {} later, in packet {}; others take {} in the median",
+      direction_text(q.ends()), s.psn.value, s.request.number, time_text(s.ps), s.answer.number, time_text(usual));
+  d.findings.push_back(std::move(f));
+}
+
 }  // namespace
 
 void find_slow_receivers(const Connections& connections, const DiagnoseOptions& options, Diagnosis& d) {
@@ -54,6 +73,7 @@ void find_slow_receivers(const Connections& connections, const DiagnoseOptions& 
     std::vector<std::pair<const Direction*, std::uint64_t>> medians;
   };
   std::map<std::string, OfResponder> responders;
+  for (const Direction& q : connections.directions()) find_stall(q, d);
   for (const Direction& q : connections.directions()) {
     if (q.delays().size() < kFewestAnswers) continue;
     responders[q.ends().responder.text()].medians.emplace_back(&q, median(q.delays()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/rxnic/diagnose/incident_words.h"
+#include "bridge/rxnic/diagnose/occurrence_words.h"
 
 #include <fmt/format.h>
 
@@ -25,33 +25,25 @@ std::string psns_text(Psn psn, std::uint32_t psns) {
                    : fmt::format("PSNs {} to {}", psn.value, (psn + (psns - 1)).value);
 }
 
-std::string packets_text(const std::vector<std::uint64_t>& packets) {
-  constexpr std::size_t kNamed = 8;
-  std::string out = packets.size() == 1 ? "packet " : "packets ";
-  for (std::size_t i = 0; i < std::min(packets.size(), kNamed); ++i) {
-    out += fmt::format("{}{}", i == 0 ? "" : ", ", packets[i]);
-  }
-  return out + (packets.size() > kNamed ? "..." : "");
-}
+std::string operation(const Occurrence& i) { return i.opcode ? std::string(opcode_name(*i.opcode)) + " " : ""; }
 
-std::string operation(const Incident& i) { return i.opcode == 0 ? "" : std::string(opcode_name(i.opcode)) + " "; }
+std::string lasted(const Occurrence& i) { return time_text(i.until_ps - std::min(i.from_ps, i.until_ps)); }
 
-std::string lasted(const Incident& i) { return time_text(i.until_ps - std::min(i.from_ps, i.until_ps)); }
-
-std::string came_again(const Incident& i) {
+std::string came_again(const Occurrence& i) {
   return i.repeats == 0 ? "no packet came again" : number_text(i.repeats, "packet") + " came again";
 }
 
-std::string repaired(const Incident& i) {
-  if (!i.settled()) return "; the capture does not show that it got through";
+std::string repaired(const Occurrence& i) {
+  if (i.until_ps == 0) return "; the capture does not show that it got through";
   return fmt::format("; got through after {}", lasted(i));
 }
 
 // The codes of a timeout that lasts once to four times its time (IBTA volume 1, 9.7.6.1.3).
 std::string timeout_codes(std::uint64_t interval_ps, const Management::Promises* promises) {
   const auto code = [](std::uint64_t ps) {
-    return static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(ps / kAckTimeoutUnitPs, 1))) - 1;
+    return static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(ps / kAckTimeoutUnitPs, 2))) - 1;
   };
+  if (interval_ps < Direction::kLeastTimeoutPs) return "too soon for an ACK timeout: for a NAK that the capture lacks";
   const unsigned most = std::min(code(interval_ps), 31u);
   if (promises != nullptr && promises->ack_timeout != 0) {
     return fmt::format("ACK timeout {} ({}) of the CM REQ", promises->ack_timeout,
@@ -75,31 +67,39 @@ const char* nak_words(std::uint8_t syndrome) {
   }
 }
 
-std::string detail_of(const Incident& i) { return i.detail.empty() ? "" : ": " + i.detail; }
+std::string detail_of(const Occurrence& i) { return i.detail.empty() ? "" : ": " + i.detail; }
 
-std::string words_of(const Incident& i, const Direction& d, const Management::Promises* promises, bool gave_up) {
+// What shows that the responder lacked it.
+std::string asked_for(const Occurrence& i, const DirectionEnds& e) {
+  std::string text;
+  if (i.syndrome != 0) text = fmt::format(", {} asked for it with NAK 0x60", e.responder.text());
+  if (i.interval_ps != 0) text += fmt::format(", came again after a timeout of {}", time_text(i.interval_ps));
+  return i.detail.empty() ? text : text + ": " + i.detail;
+}
+
+std::string words_of(const Occurrence& i, const Direction& d, const Management::Promises* promises, bool gave_up) {
   const DirectionEnds& e = d.ends();
   switch (i.cause) {
     case FindingCause::kLostBehindSniffer:
-      return fmt::format(
-          "{}{} was captured (packet {}) and then lost on the way to {}: NAK 0x60 in {}; {}{}", operation(i),
-          psns_text(i.psn, i.psns), i.packets.front(), e.responder.text(),
-          packets_text({i.packets.begin() + 1,
-                        i.packets.begin() + std::min<std::ptrdiff_t>(1 + static_cast<std::ptrdiff_t>(i.count),
-                                                                     static_cast<std::ptrdiff_t>(i.packets.size()))}),
-          came_again(i), repaired(i));
+      return fmt::format("{}{} was captured (packet {}) and then lost on the way to {}{}; {}{}", operation(i),
+                         psns_text(i.psn, i.psns), i.packets.front(), e.responder.text(), asked_for(i, e),
+                         came_again(i), repaired(i));
     case FindingCause::kLostBeforeSniffer:
+      return fmt::format("{} never came to the sniffer{}: lost between {} and the sniffer{}; {}{}",
+                         psns_text(i.psn, i.psns),
+                         i.packets.empty() ? "" : fmt::format(" before packet {}", i.packets.front()),
+                         e.requester.text(), asked_for(i, e), came_again(i), repaired(i));
+    case FindingCause::kOvertaken:
       return fmt::format(
-          "{} never came to the sniffer{}: lost between {} and the sniffer{}; {}{}", psns_text(i.psn, i.psns),
-          i.packets.empty() ? "" : fmt::format(" before packet {}", i.packets.front()), e.requester.text(),
-          i.syndrome == 0 ? detail_of(i) : fmt::format(", {} asked for it with NAK 0x60", e.responder.text()),
-          came_again(i), repaired(i));
+          "{}{} (packet {}) came behind later ones, and {} refused that with NAK 0x60; nothing was lost, "
+          "{}{}",
+          operation(i), psns_text(i.psn, 1), i.packets.front(), e.responder.text(), came_again(i), repaired(i));
     case FindingCause::kRnr: {
       const std::uint32_t us = rnr_timer_us(i.syndrome);
       std::string text = fmt::format("{}{} refused with {} (timer {}: {})", operation(i), psns_text(i.psn, 1),
                                      number_text(i.count, "RNR NAK"), i.syndrome & kMaxRnrTimer,
                                      time_text(std::uint64_t{us} * 1'000'000));
-      if (i.settled()) {
+      if (i.until_ps != 0) {
         return text +
                fmt::format("; accepted after {}: for so long {} had no receive posted", lasted(i), e.responder.text());
       }
@@ -113,15 +113,15 @@ std::string words_of(const Incident& i, const Direction& d, const Management::Pr
       return fmt::format("{}{} refused with NAK {:#x} ({}) in packet {}{}; the QP stops there", operation(i),
                          psns_text(i.psn, 1), i.syndrome, nak_words(i.syndrome), i.packets.back(), detail_of(i));
     case FindingCause::kNoAnswer:
-      return fmt::format("{}{} sent {} and never answered, first again after {} ({}){}", operation(i),
-                         psns_text(i.psn, 1), number_text(i.repeats + 1, "time"), time_text(i.interval_ps),
+      return fmt::format("{}{} sent {} and not acknowledged any more, first again after {} ({}){}", operation(i),
+                         psns_text(i.psn, 1), number_text(i.count + 1, "time"), time_text(i.interval_ps),
                          timeout_codes(i.interval_ps, promises), detail_of(i));
     case FindingCause::kAckTimeout:
       return fmt::format(
-          "{}{} came again after {} without an answer ({}): the request was lost behind the sniffer, or its "
-          "ACK was lost before it{}{}",
+          "{}{} came again after {} without an answer ({}): the request was lost behind the sniffer, or its ACK or NAK "
+          "was lost before it{}{}",
           operation(i), psns_text(i.psn, 1), time_text(i.interval_ps), timeout_codes(i.interval_ps, promises),
-          detail_of(i), repaired(i));
+          detail_of(i), d.responses() == 0 ? "" : repaired(i));
     case FindingCause::kAckLost:
       return fmt::format("{}{} came again after {} ({}), although {} had it: its ACK was lost{}", operation(i),
                          psns_text(i.psn, 1), time_text(i.interval_ps), timeout_codes(i.interval_ps, promises),
@@ -142,12 +142,15 @@ std::string words_of(const Incident& i, const Direction& d, const Management::Pr
     case FindingCause::kUnreadable:
       return fmt::format("{}{} in packet {}: {}{}{}", operation(i), psns_text(i.psn, 1), i.packets.front(), i.detail,
                          i.syndrome != 0 ? fmt::format("; {} asked for it with NAK 0x60", e.responder.text()) : "",
-                         i.settled() ? repaired(i) : "");
+                         i.until_ps != 0 ? repaired(i) : "");
     case FindingCause::kPsnReused:
       return fmt::format("packet {}: {}", i.packets.back(), i.detail);
     case FindingCause::kOpcodeSequence:
     case FindingCause::kMtu:
       return fmt::format("packet {}, PSN {}{}", i.packets.front(), i.psn.value, detail_of(i));
+    case FindingCause::kAckBeyond:
+      return fmt::format("packet {}: {}: the capture lacks requests, or the responder is wrong", i.packets.front(),
+                         i.detail);
     case FindingCause::kNoCredits:
       return fmt::format(
           "{} with credit count 0, the first in packet {}: no receive posted, the requester may send one "
@@ -168,6 +171,7 @@ Weight weight_of(FindingCause cause) {
       return Weight::kFatal;
     case FindingCause::kNoCredits:
     case FindingCause::kPsnGap:
+    case FindingCause::kAckBeyond:
     case FindingCause::kLostBySniffer:
       return Weight::kHint;
     default:
@@ -193,41 +197,61 @@ Finding finding_of(const Direction& d, FindingCause cause, Weight weight) {
   return f;
 }
 
+namespace {
+
+bool counts_psns(FindingCause cause) {
+  return cause == FindingCause::kLostBySniffer || cause == FindingCause::kPsnGap || cause == FindingCause::kUcLoss ||
+         cause == FindingCause::kLostBeforeSniffer;
+}
+
+// Its timer has run out, no request of the QP followed, and the capture goes on; or a new connection followed.
+bool was_given_up(const Occurrence& o, const Direction& d, std::uint64_t end_ps) {
+  if (o.cause != FindingCause::kRnr || o.until_ps != 0) return false;
+  const std::uint64_t timer_ps = std::uint64_t{rnr_timer_us(o.syndrome)} * 1'000'000;
+  return o.ended || d.last().ps + 4 * timer_ps < end_ps;
+}
+
+}  // namespace
+
 std::vector<Finding> findings_of(const Direction& d, const Management::Promises* promises, std::uint64_t end_ps) {
-  std::map<FindingCause, std::vector<const Incident*>> by_cause;
-  for (const Incident& i : d.incidents()) by_cause[i.cause].push_back(&i);
+  std::map<FindingCause, std::vector<const Occurrence*>> by_cause;
+  for (const Occurrence& o : d.occurrences()) {
+    if (o.cause != FindingCause::kCount) by_cause[o.cause].push_back(&o);
+  }
   std::vector<Finding> all;
-  for (const auto& [cause, incidents] : by_cause) {
+  for (const auto& [cause, occurrences] : by_cause) {
+    const bool fatal = weight_of(cause) == Weight::kFatal;
     Finding f = finding_of(d, cause, weight_of(cause));
-    // The one that took longest stands for all; one that never ended first.
-    const auto cost = [end_ps](const Incident* i) {
-      return i->settled() ? i->until_ps - std::min(i->from_ps, i->until_ps) : end_ps - std::min(i->from_ps, end_ps);
+    // What it cost the QP; what never ended costs it until the end of the capture, unless that is not known.
+    const auto cost = [&](const Occurrence* o) -> std::uint64_t {
+      if (o->beyond || (o->until_ps == 0 && d.responses() == 0)) return 0;
+      const std::uint64_t until = o->until_ps != 0 ? o->until_ps : o->ended ? o->from_ps : end_ps;
+      return until - std::min(o->from_ps, until);
     };
-    const Incident* const worst =
-        *std::ranges::max_element(incidents, [&](const Incident* a, const Incident* b) { return cost(a) < cost(b); });
+    // The one that took longest stands for all.
+    const Occurrence* const worst = *std::ranges::max_element(
+        occurrences, [&](const Occurrence* a, const Occurrence* b) { return cost(a) < cost(b); });
     bool gave_up = false;
-    for (const Incident* i : incidents) {
-      f.count += cause == FindingCause::kLostBySniffer || cause == FindingCause::kPsnGap ||
-                         cause == FindingCause::kUcLoss || cause == FindingCause::kLostBeforeSniffer
-                     ? i->psns
-                     : i->count;
-      if (i->settled()) f.stalled_ps += cost(i);
-      f.packets.insert(f.packets.end(), i->packets.begin(), i->packets.end());
-      // The timer has run out, no request of the QP followed, and the capture goes on.
-      const std::uint64_t timer_ps = std::uint64_t{rnr_timer_us(i->syndrome)} * 1'000'000;
-      if (cause == FindingCause::kRnr && !i->settled() && d.last().ps + 4 * timer_ps < end_ps) gave_up = true;
+    std::uint64_t times = 0;
+    for (const Occurrence* o : occurrences) {
+      times += o->beyond ? o->count : 1;
+      f.count += counts_psns(cause) && !o->beyond ? o->psns : o->count;
+      f.stalled_ps += cost(o);
+      f.packets.insert(f.packets.end(), o->packets.begin(), o->packets.end());
+      gave_up |= was_given_up(*o, d, end_ps);
     }
     if (gave_up) f.weight = Weight::kFatal;
-    if (f.weight == Weight::kFatal) f.stalled_ps = end_ps - std::min(worst->from_ps, end_ps);
+    if (fatal) f.stalled_ps = std::max(f.stalled_ps, end_ps - std::min(worst->from_ps, end_ps));
+    if (weight_of(cause) == Weight::kHint) f.stalled_ps = 0;
     f.psn = worst->psn;
-    f.from_ps = incidents.front()->from_ps;
+    f.from_ps = occurrences.front()->from_ps;
     std::ranges::sort(f.packets);
     f.packets.erase(std::unique(f.packets.begin(), f.packets.end()), f.packets.end());
     if (f.packets.size() > Finding::kMostPackets) f.packets.resize(Finding::kMostPackets);
-    f.words = fmt::format("{}: {}", direction_text(d.ends()), words_of(*worst, d, promises, gave_up));
-    if (incidents.size() > 1) {
-      f.words +=
-          fmt::format("; {} more of the kind, {} in all", incidents.size() - 1, number_text(f.count, "occurrence"));
+    f.words =
+        fmt::format("{}: {}", direction_text(d.ends()), words_of(*worst, d, promises, was_given_up(*worst, d, end_ps)));
+    if (times > 1) {
+      f.words += fmt::format("; {} more of the kind, {} in all", times - 1, number_text(f.count, "occurrence"));
     }
     all.push_back(std::move(f));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The incidents of a direction as findings, in words.
+// The occurrences of a direction as findings, in words.
 #pragma once
 
 #include <vector>
