@@ -18,7 +18,8 @@ import e2e
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
 RTL = ["--lockstep", "--rtl", "--clock-always", "--random-init"]
 # What --help of a command mentions.
-EVENTS = ["--events", "--timeline", "--konata", "--annotate", "--events-from", "--events-to", "--events-packets",
+EVENTS = ["--events", "--timeline", "--konata", "--annotate", "--html", "--events-from", "--events-to",
+          "--events-packets",
           "--events-qps", "--events-limit"]
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
@@ -32,7 +33,8 @@ OPTIONS = {
     "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
                "--help"],
     "counters": ["section", "--json", "--format", "--help"],
-    "report": ["run_dir", "--schema", "--by", "--incidents", "--most", "--format", "--help"],
+    "report": ["run_dir", "--schema", "--by", "--incidents", "--most", "--html", "--data", "--format", "--help"],
+    "compare": ["run_dirs", "--html", "--format", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--first-address", "--out", "--seed", "--step-order",
             "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", *WAVES,

@@ -12,6 +12,7 @@
 
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/command/cli_options.h"
+#include "bridge/rxnic/command/compare_command.h"
 #include "bridge/rxnic/command/counters_table.h"
 #include "bridge/rxnic/command/diagnose_command.h"
 #include "bridge/rxnic/command/explain_command.h"
@@ -47,12 +48,14 @@ constexpr const char* kAbout =
     "  rxnic replay --events capture.pcap            the same, keeping what happened to each packet\n"
     "  rxnic explain --packet 17 rxnic-run           what became of packet 17\n"
     "  rxnic diagnose capture.pcap                   what is wrong in a capture, the worst QP first\n"
+    "  rxnic report --html rxnic-run                 a page of the run, for a browser\n"
+    "  rxnic compare before after                    two runs side by side\n"
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
-    "run, serve, replay, explain, diagnose, params, counters or report (rxnic --help)";
+    "run, serve, replay, explain, diagnose, compare, params, counters or report (rxnic --help)";
 
 using Json = nlohmann::ordered_json;
 
@@ -232,6 +235,9 @@ int run_program(int argc, const char* const* argv) {
   DiagnoseCommand diagnose_command;
   CLI::App* diagnose_app = app.add_subcommand("diagnose", "Say what is wrong in a capture, the worst QP first");
   diagnose_command.describe(*diagnose_app);
+  CompareCommand compare_command;
+  CLI::App* compare_app = app.add_subcommand("compare", "Print the figures of several runs side by side");
+  compare_command.describe(*compare_app);
   RunCommand run_command;
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
   run_command.describe(*run_app);
@@ -252,6 +258,7 @@ int run_program(int argc, const char* const* argv) {
     if (report_app->parsed()) return report_command.run();
     if (explain_app->parsed()) return explain_command.run();
     if (diagnose_app->parsed()) return diagnose_command.run();
+    if (compare_app->parsed()) return compare_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
     print_message(fmt::format("found no command; expected {}", kCommands));

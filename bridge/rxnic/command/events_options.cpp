@@ -8,6 +8,7 @@
 
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/parse_text.h"
+#include "bridge/rxnic/page/page_file.h"
 #include "bridge/rxnic/timeline/konata.h"
 #include "bridge/rxnic/timeline/timeline.h"
 
@@ -31,6 +32,10 @@ void EventsOption::describe(CLI::App& app) {
       "--annotate", annotate_,
       "The same, and annotated.pcapng: the capture again with a comment on each packet (accepted, or the reason\n"
       "of its drop, its message, CQE, times, answers), its number, QP and verdict, for Wireshark and tshark");
+  app.add_flag(
+      "--html", html_,
+      "The same, and report.html: charts, tables and the verdict in one file, which opens in a browser without\n"
+      "a network");
   app.add_option("--events-from", from_, "The same, from this time of the model on: 800ns, 1.5us, 2ms")
       ->type_name("TIME");
   app.add_option("--events-to", to_, "The same, up to this time")->type_name("TIME");
@@ -46,12 +51,13 @@ void EventsOption::describe(CLI::App& app) {
 }
 
 bool EventsOption::wanted() const {
-  return events_ || timeline_ || konata_ || annotate_ || limit_ || from_ || to_ || packets_ || qps_;
+  return events_ || timeline_ || konata_ || annotate_ || html_ || limit_ || from_ || to_ || packets_ || qps_;
 }
 
 EventRequest EventsOption::request(const std::string& folder) const {
   EventRequest r;
   if (!wanted()) return r;
+  if (html_) page_script("--html");  // before the run
   r.path = (std::filesystem::path(folder) / kFile).string();
   r.limit = limit_.value_or(kDefaultLimit);
   if (from_) r.time_ps.from = parse_time("--events-from", *from_);
@@ -72,7 +78,7 @@ EventRequest EventsOption::request(const std::string& folder) const {
   return r;
 }
 
-std::string EventsOption::write_pictures(const EventRequest& request) const {
+std::string EventsOption::write_pictures(const EventRequest& request, const RunResult& result) const {
   std::string said;
   const auto say = [&](const std::string& file, std::uint64_t left_out) {
     said += fmt::format(
@@ -90,6 +96,7 @@ std::string EventsOption::write_pictures(const EventRequest& request) const {
     const std::string file = folder / kKonata;
     say(file, write_konata(events, file, kMostPackets).left_out);
   }
+  if (html_) say(write_page(folder, result, page_script("--html")), 0);
   return said;
 }
 

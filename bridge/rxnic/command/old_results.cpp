@@ -16,6 +16,7 @@
 #include "bridge/rxnic/capture/replay.h"
 #include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/waves_options.h"
+#include "bridge/rxnic/page/page_file.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/report/cqe_log.h"
 
@@ -81,12 +82,13 @@ void remove_events(const fs::path& folder, const std::string& trace) {
   remove_result(folder / EventsOption::kTimeline, kTimelineBegins, trace);
   remove_result(folder / EventsOption::kKonata, kKonataBegins, trace);
   remove_result(folder / kAnnotatedFile, annotated_begins(), trace);
+  remove_result(folder / kPageFile, kPageBegins, trace);
 }
 
 bool writes_events(const CLI::App& command) {
-  constexpr const char* kOptions[] = {"--events",         "--timeline",    "--konata",
-                                      "--annotate",       "--events-from", "--events-to",
-                                      "--events-packets", "--events-qps",  "--events-limit"};
+  constexpr const char* kOptions[] = {"--events",     "--timeline",    "--konata",    "--annotate",
+                                      "--html",       "--events-from", "--events-to", "--events-packets",
+                                      "--events-qps", "--events-limit"};
   return std::any_of(std::begin(kOptions), std::end(kOptions), [&](const char* name) {
     const CLI::Option* const option = command.get_option_no_throw(name);
     return option != nullptr && option->count() != 0;

@@ -14,6 +14,7 @@
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
+#include "bridge/rxnic/page/page_file.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/record/recorder.h"
 #include "bridge/rxnic/record/what_if.h"
@@ -251,8 +252,9 @@ void ReplayCommand::write_report(const RunResult& result) const {
 }
 
 // What --timeline, --konata and --annotate make of the events. What is to be said of it.
-std::string ReplayCommand::write_pictures(const std::string& capture, const PacketNotes* notes) const {
-  std::string said = events_.write_pictures(options_.events);
+std::string ReplayCommand::write_pictures(const std::string& capture, const RunResult& result,
+                                          const PacketNotes* notes) const {
+  std::string said = events_.write_pictures(options_.events, result);
   if (!events_.annotates()) return said;
   ReplayOptions of_capture = options_;
   of_capture.trace = capture;
@@ -278,7 +280,7 @@ RunResult ReplayCommand::replay_receiver(std::string* said) {
        {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
         other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
         options_.cqes_path, options_.waves.path, options_.events.path, (folder / EventsOption::kTimeline).string(),
-        (folder / EventsOption::kKonata).string(), (folder / kAnnotatedFile).string()}) {
+        (folder / EventsOption::kKonata).string(), (folder / kAnnotatedFile).string(), (folder / kPageFile).string()}) {
     refuse_trace_as_output(options_.trace, file);
   }
   PacketNotes notes;
@@ -287,7 +289,7 @@ RunResult ReplayCommand::replay_receiver(std::string* said) {
   notes.sort();
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);
-  const std::string pictures = write_pictures(options_.trace, &notes);
+  const std::string pictures = write_pictures(options_.trace, result, &notes);
   if (said == nullptr) return result;
   std::string& text = *said;
   text = report_summary(result, terminal_style(STDOUT_FILENO));
@@ -331,7 +333,7 @@ int ReplayCommand::replay_what_if() {
     return kOther;
   }
   if (writes) write_report(run.result);
-  const std::string pictures = events_.write_pictures(options_.events);
+  const std::string pictures = events_.write_pictures(options_.events, run.result);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += rtl_text(run.result);
@@ -351,7 +353,7 @@ int ReplayCommand::replay_folder() {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;
   }
-  const std::string pictures = write_pictures(wire_file(options_.trace), nullptr);
+  const std::string pictures = write_pictures(wire_file(options_.trace), run.result, nullptr);
   if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += fmt::format(

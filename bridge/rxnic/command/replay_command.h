@@ -28,7 +28,7 @@ class ReplayCommand {
   void refuse_options_of_captures() const;
   bool prepare_out() const;
   void write_report(const RunResult& result) const;
-  std::string write_pictures(const std::string& capture, const PacketNotes* notes) const;
+  std::string write_pictures(const std::string& capture, const RunResult& result, const PacketNotes* notes) const;
 
   static constexpr const char* kEveryReceiver = "all";
 

@@ -14,13 +14,13 @@
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/standard_streams.h"
+#include "bridge/rxnic/page/page_data.h"
+#include "bridge/rxnic/page/page_file.h"
 #include "model/system/units.h"
 
 namespace rxnic {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Those of the report, and how many it only counts.
 std::string incidents_of_report(const Json& incidents, std::uint64_t most) {
@@ -58,7 +58,15 @@ void ReportCommand::describe(CLI::App& app) {
   app.add_option("--most", most_, "Rows of --by and --incidents that are printed as text; a line says how many more")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  format_.describe(app)->excludes(schema);
+  CLI::Option* const html =
+      app.add_flag(
+             "--html", html_,
+             "Write report.html into the folder instead: charts, tables and the verdict in one file, which opens\n"
+             "in a browser without a network. With the events of the run (rxnic replay) it has charts over time")
+          ->excludes(schema, by);
+  CLI::Option* const data = app.add_flag("--data", data_, "Print what report.html draws, as JSON, for scripts/plot")
+                                ->excludes(schema, by, html);
+  format_.describe(app)->excludes(schema, html, data);
 }
 
 int ReportCommand::run() const {
@@ -67,6 +75,15 @@ int ReportCommand::run() const {
     return kDone;
   }
   if (folder_.empty()) throw CLI::RequiredError("run_dir");
+  if (html_) {
+    const std::string script = page_script("--html");
+    print_output(fmt::format("written: {}\n", write_page(folder_, read_result(folder_), script)));
+    return kDone;
+  }
+  if (data_) {
+    print_output(data_text(page_data({run_data(folder_, read_result(folder_), "")})) + '\n');
+    return kDone;
+  }
   const std::string path = std::filesystem::path(folder_) / "report.json";
   const std::string text = read_file(path, "the report of a run");
   const RunResult result = parse_report(text, path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rxnic report: what an earlier run has reported, its tables and its incidents.
+// rxnic report: an earlier run once more, for people, programs and as a page; its tables and its incidents.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ class ReportCommand {
   std::string folder_, by_;
   std::uint64_t most_ = 20;
   FormatOption format_;
-  bool schema_ = false, incidents_ = false;
+  bool schema_ = false, incidents_ = false, html_ = false, data_ = false;
 };
 
 }  // namespace rxnic

@@ -79,6 +79,8 @@ void add_reasons(std::string& out, const StationStay& s) {
 
 }  // namespace
 
+std::string decision_words(const PacketRow& row) { return decision(row.outcome, row.reason, row.syndrome); }
+
 std::string explain_text(RunEvents& events, const PacketLife& life) {
   const PacketRow& r = life.row;
   const std::uint64_t period = events.period_ps();

@@ -9,6 +9,8 @@
 
 namespace rxnic {
 
+// What was decided about a packet, and by which rule.
+std::string decision_words(const PacketRow& row);
 std::string explain_text(RunEvents& events, const PacketLife& life);
 nlohmann::ordered_json explain_json(RunEvents& events, const PacketLife& life);
 

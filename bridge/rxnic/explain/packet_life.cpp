@@ -106,6 +106,7 @@ class Leavers {
 
 std::vector<StationStay> stays_of(const PacketRow& row) {
   std::vector<StationStay> all;
+  all.reserve(kStations);
   std::uint64_t from = row.arrived;
   const auto stay = [&](Station station, std::uint64_t taken, std::uint64_t left) {
     const std::uint64_t to = std::clamp(left, from, row.left);
@@ -130,6 +131,20 @@ std::vector<StationStay> stays_of(const PacketRow& row) {
 bool ends_message(const PacketRow& row) {
   return row.has(kPacketEndsMessage) && row.reason == static_cast<std::uint64_t>(DropReason::kNone) &&
          row.outcome == static_cast<std::uint64_t>(Outcome::kExecute);
+}
+
+bool is_receive(const CompletionRow& row) {
+  const bool matched = (row.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
+  return row.opcode >= static_cast<std::uint64_t>(CqeOpcode::kReceive) && !matched;
+}
+
+std::optional<std::uint64_t> write_cycles(const PacketRow& row) {
+  const std::uint32_t traits = traits_of(row);
+  if (!ends_message(row) || (traits & kWrite) == 0 || (traits & kHasImm) != 0) return {};
+  std::uint64_t visible = row.at(Station::kHostMemory).left;
+  if (visible == kNoTime) visible = row.at(Station::kDmaEngine).left;  // it has no bytes
+  if (row.message_start == kNoTime || visible < row.message_start) return {};
+  return visible - row.message_start;
 }
 
 bool PacketQuery::has(const PacketRow& row, std::uint64_t message_number) const {
@@ -219,18 +234,12 @@ std::vector<SlowMessage> slowest(RunEvents& events, const PacketQuery& query, st
     all.pop_back();
   };
   events.for_each<CompletionRow>(EventTable::kCompletions, [&](const CompletionRow& row) {
-    const bool matched = (row.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
-    const bool received = row.opcode >= static_cast<std::uint64_t>(CqeOpcode::kReceive) && !matched;
     const bool good = row.status == static_cast<std::uint64_t>(WcStatus::kSuccess);
-    if (!received || !good || row.begun == kNoTime || row.packet == 0) return;
+    if (!is_receive(row) || !good || row.begun == kNoTime || row.packet == 0) return;
     add({row.visible - row.begun, row.nic, row.packet, row.qp, false});
   });
   events.for_each<PacketRow>(EventTable::kPackets, [&](const PacketRow& row) {
-    const std::uint32_t traits = traits_of(row);
-    if (!ends_message(row) || (traits & kWrite) == 0 || (traits & kHasImm) != 0) return;
-    std::uint64_t visible = row.at(Station::kHostMemory).left;
-    if (visible == kNoTime) visible = row.at(Station::kDmaEngine).left;  // it has no bytes
-    if (row.message_start != kNoTime) add({visible - row.message_start, row.nic, row.number, row.qp, true});
+    if (const auto cycles = write_cycles(row)) add({*cycles, row.nic, row.number, row.qp, true});
   });
   std::ranges::sort(all, slower);
   return all;

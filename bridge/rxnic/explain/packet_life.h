@@ -45,6 +45,10 @@ struct PacketLife {
 std::vector<StationStay> stays_of(const PacketRow& row);
 // Which packets have ended a message that was carried out.
 bool ends_message(const PacketRow& row);
+// Whether a completion is that of a receive, not of the match of one whose data is still to come.
+bool is_receive(const CompletionRow& row);
+// From the first packet of a WRITE without immediate until its last byte can be seen; none: the packet ends no such.
+std::optional<std::uint64_t> write_cycles(const PacketRow& row);
 
 // Packets by what chooses them.
 struct PacketQuery {

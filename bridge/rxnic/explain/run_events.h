@@ -26,6 +26,14 @@ class Intervals {
   std::vector<Interval> all_;
 };
 
+// What is done with rows, by their type: RowVisitor{[](const PacketRow&) {...}, [](const auto&) {}}.
+template <class... F>
+struct RowVisitor : F... {
+  using F::operator()...;
+};
+template <class... F>
+RowVisitor(F...) -> RowVisitor<F...>;
+
 class RunEvents {
  public:
   // `folder`: of the run, or the file itself. Throws std::invalid_argument.
@@ -56,8 +64,40 @@ class RunEvents {
       for (std::size_t n = 0; n < reader_.rows(); ++n) f(reader_.template row<Row>(n));
     }
   }
+  // f(row) for each row of all tables but incidents, in the order of the file: a RowVisitor.
+  template <class F>
+  void for_each_row(F f) {
+    reader_.rewind();
+    while (reader_.next()) {
+      switch (reader_.table()) {
+        case EventTable::kPackets:
+          rows<PacketRow>(f);
+          break;
+        case EventTable::kCompletions:
+          rows<CompletionRow>(f);
+          break;
+        case EventTable::kFrames:
+          rows<FrameRow>(f);
+          break;
+        case EventTable::kActivityChanges:
+          rows<ActivityRow>(f);
+          break;
+        case EventTable::kCounters:
+          rows<CounterRow>(f);
+          break;
+        case EventTable::kIncidents:
+        case EventTable::kCount:
+          break;
+      }
+    }
+  }
 
  private:
+  template <class Row, class F>
+  void rows(F& f) {
+    for (std::size_t n = 0; n < reader_.rows(); ++n) f(reader_.template row<Row>(n));
+  }
+
   std::string path_;
   EventReader reader_;
   std::uint64_t period_ps_ = 1;

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <unordered_map>
-#include <vector>
+#include <optional>
+#include <tuple>
+#include <utility>
 
+#include "bridge/rxnic/explain/message_join.h"
 #include "model/system/histogram.h"
 #include "model/system/table_counts.h"
 #include "model/system/units.h"
@@ -18,16 +19,14 @@
 
 namespace rxnic {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
 
-struct Figures {
+struct TableMaker::Figures {
   TableCounts counts;
   StationWaits waits{};
   Histogram latency;  // ns
 
-  void add(const PacketRow& p) {
+  void add(const PacketRow& p, const std::vector<StationStay>& stays) {
     TableCounts& c = counts;
     ++c.packets;
     c.messages += ends_message(p);
@@ -42,133 +41,116 @@ struct Figures {
     c.marked += p.has(kPacketCongested);
     if (outcome == Outcome::kNak && p.has(kPacketAcknowledges)) c.count_nak(static_cast<std::uint8_t>(p.syndrome));
     c.cycles += p.left - p.arrived;
-    for (const StationStay& s : stays_of(p)) {
+    for (const StationStay& s : stays) {
       c.wait_cycles += s.wait;
       waits[static_cast<std::size_t>(s.station)] += s.wait;
     }
   }
 };
 
-class Tables {
- public:
-  Tables(RunEvents& events, TableBy by) : events_(events), by_(by) {}
+namespace {
 
-  Json rows() {
-    events_.for_each<PacketRow>(EventTable::kPackets, [&](const PacketRow& p) {
-      if (p.has(kPacketNotRdma) || p.nic >= events_.nics() || p.left < p.arrived) return;
-      const Key key = key_of(p);
-      figures_[key].add(p);
-      if (ends_message(p)) of_packet_[{p.nic, p.number}] = key;
-      add_write(p);
-    });
-    events_.for_each<CompletionRow>(EventTable::kCompletions, [&](const CompletionRow& c) { add(c); });
-    return listed();
+std::pair<std::uint64_t, std::uint64_t> key_of(const PacketRow& p, TableBy by) {
+  switch (by) {
+    case TableBy::kQp:
+      return {p.nic, p.qp};
+    case TableBy::kSize:
+      return {0, std::bit_width(ends_message(p) ? p.message_bytes : p.payload_bytes)};
+    case TableBy::kOpcode:
+      return {0, p.opcode & 0xff};
+    case TableBy::kNic:
+      return {p.nic, 0};
   }
+  return {};
+}
 
- private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // NIC (of kQp, kNic) and QP, size or opcode
+}  // namespace
 
-  Key key_of(const PacketRow& p) const {
-    switch (by_) {
-      case TableBy::kQp:
-        return {p.nic, p.qp};
-      case TableBy::kSize:
-        return {0, std::bit_width(ends_message(p) ? p.message_bytes : p.payload_bytes)};
-      case TableBy::kOpcode:
-        return {0, p.opcode & 0xff};
-      case TableBy::kNic:
-        return {p.nic, 0};
-    }
-    return {};
+TableMaker::TableMaker(RunEvents& events, std::vector<TableBy> by)
+    : events_(events), by_(std::move(by)), figures_(by_.size()) {}
+TableMaker::~TableMaker() = default;
+
+void TableMaker::add(const PacketRow& p, const std::vector<StationStay>& stays) {
+  if (p.has(kPacketNotRdma) || p.nic >= events_.nics() || p.left < p.arrived) return;
+  const std::optional<std::uint64_t> write = write_cycles(p);
+  for (std::size_t n = 0; n < by_.size(); ++n) {
+    Figures& figures = figures_[n][key_of(p, by_[n])];
+    figures.add(p, stays);
+    const bool with_writes = by_[n] == TableBy::kSize || by_[n] == TableBy::kOpcode;  // (R2)
+    if (with_writes && write) figures.latency.add(ns(*write));
   }
+}
 
-  // (R2)
-  void add_write(const PacketRow& p) {
-    const std::uint32_t traits = opcode_info(static_cast<std::uint8_t>(p.opcode)).traits;
-    const bool write = (traits & kWrite) != 0 && (traits & kHasImm) == 0;
-    if ((by_ != TableBy::kSize && by_ != TableBy::kOpcode) || !write || !ends_message(p)) return;
-    std::uint64_t visible = p.at(Station::kHostMemory).left;
-    if (visible == kNoTime) visible = p.at(Station::kDmaEngine).left;
-    if (p.message_start != kNoTime && visible >= p.message_start) {
-      figures_[key_of(p)].latency.add(ns(visible - p.message_start));
-    }
-  }
-
-  void add(const CompletionRow& c) {
-    if (c.nic >= events_.nics()) return;
-    const bool good = c.status == static_cast<std::uint64_t>(WcStatus::kSuccess);
-    const bool matched = (c.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
-    const bool received = c.opcode >= static_cast<std::uint64_t>(CqeOpcode::kReceive) && !matched;
-    const auto of = of_packet_.find({c.nic, c.packet});
+void TableMaker::add(const PacketRow* packet, const CompletionRow& c) {
+  if (c.nic >= events_.nics()) return;
+  const bool good = c.status == static_cast<std::uint64_t>(WcStatus::kSuccess);
+  for (std::size_t n = 0; n < by_.size(); ++n) {
     Figures* figures = nullptr;
-    if (of != of_packet_.end() && c.packet != 0) {
-      figures = &figures_[of->second];
-    } else if (by_ == TableBy::kQp || by_ == TableBy::kNic) {
-      const auto found = figures_.find(by_ == TableBy::kQp ? Key{c.nic, c.qp} : Key{c.nic, 0});
-      if (found != figures_.end()) figures = &found->second;
+    if (packet != nullptr) {
+      figures = &figures_[n][key_of(*packet, by_[n])];
+    } else if (by_[n] == TableBy::kQp || by_[n] == TableBy::kNic) {
+      const auto found = figures_[n].find(by_[n] == TableBy::kQp ? Key{c.nic, c.qp} : Key{c.nic, 0});
+      if (found != figures_[n].end()) figures = &found->second;
     }
-    if (figures == nullptr) return;
+    if (figures == nullptr) continue;
     figures->counts.error_cqes += !good;
-    if (good && received && c.begun != kNoTime && c.visible >= c.begun && c.packet != 0) {
+    if (good && is_receive(c) && c.begun != kNoTime && c.visible >= c.begun && c.packet != 0) {
       figures->latency.add(ns(c.visible - c.begun));
     }
   }
+}
 
-  std::uint64_t ns(std::uint64_t cycles) const { return cycles * events_.period_ps() / 1000; }
+std::uint64_t TableMaker::ns(std::uint64_t cycles) const { return cycles * events_.period_ps() / 1000; }
 
-  Json listed() const {
-    std::vector<std::pair<Key, TableFigures>> order;
-    for (const auto& [key, f] : figures_) {
-      order.emplace_back(key, figures_of(f.counts, &f.waits, f.latency, events_.period_ps()));
-    }
-    if (by_ == TableBy::kQp) {  // (R1)
-      std::ranges::stable_sort(order,
-                               [](const auto& a, const auto& b) { return a.second.sickness() > b.second.sickness(); });
-    }
-    Json rows = Json::array();
-    for (const auto& [key, figures] : order) rows.push_back(row(key, figures));
-    return rows;
+Json TableMaker::rows(TableBy by) const {
+  std::vector<std::pair<Key, TableFigures>> order;
+  for (const auto& [key, f] : figures_[static_cast<std::size_t>(std::ranges::find(by_, by) - by_.begin())]) {
+    order.emplace_back(key, figures_of(f.counts, &f.waits, f.latency, events_.period_ps()));
   }
-
-  Json row(const Key& key, const TableFigures& f) const {
-    Json j;
-    if (by_ == TableBy::kQp || by_ == TableBy::kNic) j["nic"] = key.first;
-    if (by_ == TableBy::kQp) {
-      j["qp"] = key.second;
-      j["peer"] = events_.peer_of(key.first, key.second);
-    } else if (by_ == TableBy::kSize) {
-      const std::uint64_t least = key.second == 0 ? 0 : std::uint64_t{1} << (key.second - 1);
-      j["bytes_from"] = least;
-      j["bytes_to"] = key.second == 0 ? 0 : least - 1 + least;
-    } else if (by_ == TableBy::kOpcode) {
-      j["opcode"] = opcode_name(static_cast<std::uint8_t>(key.second));
-    }
-    j["packets"] = f.packets;
-    j["messages"] = f.messages;
-    j["payload_bytes"] = f.payload_bytes;
-    j["payload_gbps"] = f.payload_gbps;
-    j["not_carried_out"] = f.not_carried_out;
-    j["psn_ahead"] = f.psn_ahead;
-    j["repeats"] = f.repeats;
-    j["rnr_naks"] = f.rnr_naks;
-    for (std::size_t n = 0; n < f.naks.size(); ++n) j[fmt::format("nak_0x{:x}", kNakSequence + n)] = f.naks[n];
-    j["error_cqes"] = f.error_cqes;
-    j["marked"] = f.marked;
-    j["latency_count"] = f.latency_count;
-    j["p50_ns"] = f.p50_ns;
-    j["p99_ns"] = f.p99_ns;
-    j["max_ns"] = f.max_ns;
-    j["mean_ns"] = f.mean_ns;
-    j["wait_ns"] = f.wait_ns;
-    j["waits_most_at"] = f.waits_most_at;
-    return j;
+  if (by == TableBy::kQp) {  // (R1)
+    std::ranges::stable_sort(order,
+                             [](const auto& a, const auto& b) { return a.second.sickness() > b.second.sickness(); });
   }
+  Json list = Json::array();
+  for (const auto& [key, figures] : order) list.push_back(row(by, key, figures));
+  return list;
+}
 
-  RunEvents& events_;
-  TableBy by_;
-  std::map<Key, Figures> figures_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Key> of_packet_;  // by NIC and number, of those that end a message
-};
+Json TableMaker::row(TableBy by, const Key& key, const TableFigures& f) const {
+  Json j;
+  if (by == TableBy::kQp || by == TableBy::kNic) j["nic"] = key.first;
+  if (by == TableBy::kQp) {
+    j["qp"] = key.second;
+    j["peer"] = events_.peer_of(key.first, key.second);
+  } else if (by == TableBy::kSize) {
+    const std::uint64_t least = key.second == 0 ? 0 : std::uint64_t{1} << (key.second - 1);
+    j["bytes_from"] = least;
+    j["bytes_to"] = key.second == 0 ? 0 : least - 1 + least;
+  } else if (by == TableBy::kOpcode) {
+    j["opcode"] = opcode_name(static_cast<std::uint8_t>(key.second));
+  }
+  j["packets"] = f.packets;
+  j["messages"] = f.messages;
+  j["payload_bytes"] = f.payload_bytes;
+  j["payload_gbps"] = f.payload_gbps;
+  j["not_carried_out"] = f.not_carried_out;
+  j["psn_ahead"] = f.psn_ahead;
+  j["repeats"] = f.repeats;
+  j["rnr_naks"] = f.rnr_naks;
+  for (std::size_t n = 0; n < f.naks.size(); ++n) j[fmt::format("nak_0x{:x}", kNakSequence + n)] = f.naks[n];
+  j["error_cqes"] = f.error_cqes;
+  j["marked"] = f.marked;
+  j["latency_count"] = f.latency_count;
+  j["p50_ns"] = f.p50_ns;
+  j["p99_ns"] = f.p99_ns;
+  j["max_ns"] = f.max_ns;
+  j["mean_ns"] = f.mean_ns;
+  j["wait_ns"] = f.wait_ns;
+  j["waits_most_at"] = f.waits_most_at;
+  return j;
+}
+
+namespace {
 
 struct Column {
   const char* key;
@@ -213,7 +195,30 @@ TableBy table_of_name(const std::string& name) {
                           : TableBy::kOpcode;
 }
 
-nlohmann::ordered_json table_by(RunEvents& events, TableBy by) { return Tables(events, by).rows(); }
+std::vector<std::pair<std::string, const Histogram*>> TableMaker::latencies(TableBy by) const {
+  std::vector<std::pair<std::string, const Histogram*>> all;
+  for (const auto& [key, figures] : figures_[static_cast<std::size_t>(std::ranges::find(by_, by) - by_.begin())]) {
+    if (figures.latency.count() != 0)
+      all.emplace_back(
+          name_of_row(row(by, key, figures_of(figures.counts, &figures.waits, figures.latency, events_.period_ps())),
+                      by),
+          &figures.latency);
+  }
+  return all;
+}
+
+nlohmann::ordered_json table_by(RunEvents& events, TableBy by) {
+  TableMaker table(events, {by});
+  MessageJoin join;
+  const auto add = [&](const PacketRow* packet, const CompletionRow& row) { table.add(packet, row); };
+  events.for_each_row(RowVisitor{[&](const PacketRow& row) {
+                                   table.add(row, stays_of(row));
+                                   join.add(row, add);
+                                 },
+                                 [&](const CompletionRow& row) { join.add(row, add); }, [](const auto&) {}});
+  join.finish(add);
+  return table.rows(by);
+}
 
 std::string table_text(const Json& rows, TableBy by, std::size_t most) {
   constexpr const char* kTitles[] = {"QP, sickest first", "message size", "opcode", "NIC"};
