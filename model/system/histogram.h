@@ -21,6 +21,11 @@ class BasicHistogram {
     ++count_;
     if (value > max_) max_ = value;
   }
+  // Asks for the memory that add(value) will change.
+  void prefetch(std::uint64_t value) const {
+    const std::size_t i = index(value);
+    if (i < buckets_.size()) __builtin_prefetch(&buckets_[i], 1);
+  }
   void add(const BasicHistogram& other) {
     if (buckets_.size() < other.buckets_.size()) buckets_.resize(other.buckets_.size());
     for (std::size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];

@@ -2,6 +2,7 @@
 #include "model/system/nic_tables.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "model/types/completion_codes.h"
 #include "model/types/event.h"
@@ -72,19 +73,52 @@ void NicTables::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) 
     note({QpEventKind::kDrop, raw(p.qpn), static_cast<std::uint32_t>(p.drop_reason), buffer.id}, now);
   }
   if (!has(now)) return;
-  Qp& of = qp(raw(p.qpn));
-  if (!of.knows_peer) [[unlikely]]
-    note_peer(of, p, buffer);
-  const bool ends = p.outcome == Outcome::kExecute && p.ends_message && p.drop_reason == DropReason::kNone;
-  Cell& in = cell(p.opcode, ends ? p.message_bytes : p.payload_bytes);
-  const std::uint64_t arrived = arrival_of(buffer, now);
-  const std::uint64_t waits = add_waits(of.waits, buffer, true, arrived, now);
-  note_pause(of.counts, now);
+  const std::uint32_t at = place(raw(p.qpn));
+  if (!knows_peer_[at]) [[unlikely]]
+    note_peer(qps_[at], p, buffer);
+  Retired& r = retired_[retired_count_++ % kLater];
+  if (retired_count_ - applied_ > kLater) {
+    apply(r);
+    ++applied_;
+  }
+  r.qp = at;
+  r.opcode = p.opcode;
+  r.ends = p.outcome == Outcome::kExecute && p.ends_message && p.drop_reason == DropReason::kNone;
+  r.dropped = p.drop_reason != DropReason::kNone;
+  r.ahead = p.drop_reason == DropReason::kPsnAhead;
+  r.again = p.outcome == Outcome::kAckAgain || p.outcome == Outcome::kReplay;
+  r.marked = p.congested;
+  r.payload_bytes = p.payload_bytes;
+  r.bytes = r.ends ? p.message_bytes : p.payload_bytes;
+  r.arrived = arrival_of(buffer, now);
+  r.now = now;
+  r.waits = {};
+  r.wait_cycles = add_waits(r.waits, buffer, true, r.arrived, now);
+  const auto* const line = reinterpret_cast<const std::byte*>(&qps_[at].counts);
+  for (std::size_t n = 0; n < sizeof(TableCounts) + sizeof(StationWaits); n += 64) __builtin_prefetch(line + n, 1);
+}
+
+void NicTables::apply(const Retired& r) const {
+  Qp& of = qps_[r.qp];
+  Cell& in = cell(r.opcode, r.bytes);
+  for (std::size_t n = 0; n < r.waits.size(); ++n) of.waits[n] += r.waits[n];
+  note_pause(of.counts, r.now);
   for (TableCounts* to : {&of.counts, &in.counts}) {
-    add_packet(*to, arrived, waits, now);
-    to->messages += ends;
-    to->payload_bytes += p.payload_bytes;
-    if (p.drop_reason != DropReason::kNone || p.outcome != Outcome::kExecute || p.congested) add_fate(*to, p);
+    add_packet(*to, r.arrived, r.wait_cycles, r.now);
+    to->messages += r.ends;
+    to->payload_bytes += r.payload_bytes;
+    to->not_carried_out += r.dropped;
+    to->psn_ahead += r.ahead;
+    to->repeats += r.again;
+    to->marked += r.marked;
+  }
+}
+
+void NicTables::settle() const {
+  for (; applied_ < retired_count_; ++applied_) apply(retired_[applied_ % kLater]);
+  for (; added_ < received_count_; ++added_) {
+    const Received& r = received_[added_ % kLater];
+    qps_[r.qp].latency_ns.add(r.ns);
   }
 }
 
@@ -102,6 +136,7 @@ void NicTables::add_unchecked(const AckRequest& p, const Packet& buffer, Cycle n
     note({QpEventKind::kDrop, number, static_cast<std::uint32_t>(p.drop_reason), buffer.id}, now);
   }
   if (!has(now)) return;
+  settle();  // in the order of time
   Qp& of = qp(number);
   Cell& in = cell(opcode, payload);
   const bool cnp = p.drop_reason == DropReason::kNone && (opcode_info(opcode).traits & kIsCnp) != 0;
@@ -117,7 +152,7 @@ void NicTables::add_unchecked(const AckRequest& p, const Packet& buffer, Cycle n
 }
 
 void NicTables::note_peer(Qp& qp, const AckRequest& p, const Packet& buffer) {
-  qp.knows_peer = true;
+  knows_peer_[static_cast<std::size_t>(&qp - qps_.data())] = true;
   Headers h;
   if (is_datagram(p.transport) || parse(buffer.frame_view(), buffer.link, h) != ParseStatus::kOk) return;
   qp.peer = h.source;
@@ -130,7 +165,16 @@ void NicTables::on_qp_event(const QpEvent& event, Cycle now) {
 }
 
 void NicTables::add_receive(const MessageTimes& times, std::uint64_t ns) {
-  qp(raw(times.qpn)).latency_ns.add(ns);
+  const std::uint32_t at = place(raw(times.qpn));
+  Received& r = received_[received_count_++ % kLater];
+  if (received_count_ - added_ > kLater) {
+    qps_[r.qp].latency_ns.add(r.ns);
+    ++added_;
+  }
+  r = {at, ns};
+  __builtin_prefetch(&qps_[at].latency_ns, 1);
+  const Received& older = received_[(received_count_ + kLater / 2) % kLater];  // its histogram is there by now
+  if (received_count_ >= kLater) qps_[older.qp].latency_ns.prefetch(older.ns);
   if (times.ended) cell(times.opcode, times.bytes).latency_ns.add(ns);
 }
 
@@ -155,20 +199,20 @@ std::vector<Incident> NicTables::incidents() const {
   return all;
 }
 
-NicTables::Qp& NicTables::make_qp(std::uint32_t number) {
+std::uint32_t NicTables::make_qp(std::uint32_t number) {
   if (qps_.size() >= kMostQps) {  // (R6)
     number = kNoQp;
     const std::uint32_t at = index_.find(number);
-    if (at != FlatIndex::kNone) return qps_[at];
+    if (at != FlatIndex::kNone) return at;
   }
-  index_.insert(number, static_cast<std::uint32_t>(qps_.size()));
-  Qp& made = qps_.emplace_back();
-  made.number = number;
-  made.knows_peer = number == kNoQp;
-  return made;
+  const auto at = static_cast<std::uint32_t>(qps_.size());
+  index_.insert(number, at);
+  qps_.emplace_back().number = number;
+  knows_peer_.push_back(number == kNoQp);
+  return at;
 }
 
-NicTables::Cell& NicTables::make_cell(std::uint8_t opcode, std::size_t size) {
+NicTables::Cell& NicTables::make_cell(std::uint8_t opcode, std::size_t size) const {
   if (cell_index_ == nullptr) cell_index_ = std::make_unique<std::array<std::array<Cell*, kSizes>, 256>>();
   Cell& made = cells_.emplace_back();
   made.opcode = opcode;

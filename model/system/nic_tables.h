@@ -13,6 +13,8 @@
 //   R6  kMostQps QPs of a NIC have counts of their own. Those that come later are counted together.
 //   R7  Incidents are what QpEventKind names up to kAsync. Left out are flushed WQEs, and events of completions and of
 //       absent pages, which are ordinary. The first RunIncidents::kMost are kept.
+//   R8  What is counted by QP is in no cache when there are thousands of them. Its memory is asked for when a packet
+//       retires, and changed kLater packets later, or when somebody looks.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +29,7 @@
 #include "model/system/flat_index.h"
 #include "model/system/histogram.h"
 #include "model/system/table_counts.h"
+#include "model/types/large_pages.h"
 #include "model/types/message_times.h"
 #include "model/types/qp_event.h"
 
@@ -43,7 +46,6 @@ class NicTables final : public QpObserver {
     std::uint32_t number = kNoQp;
     std::uint32_t peer_qp = 0;
     Address peer;
-    bool knows_peer = false;
     TableCounts counts;
     StationWaits waits{};
     CoarseHistogram latency_ns;
@@ -65,35 +67,65 @@ class NicTables final : public QpObserver {
   void add_receive(const MessageTimes& times, std::uint64_t ns);
   void add_write(const AckRequest& p, std::uint64_t ns) { cell(p.opcode, p.message_bytes).latency_ns.add(ns); }
 
-  std::span<const Qp> qps() const { return qps_; }
-  const std::deque<Cell>& cells() const { return cells_; }
+  std::span<const Qp> qps() const {
+    settle();
+    return qps_;
+  }
+  const std::deque<Cell>& cells() const {
+    settle();
+    return cells_;
+  }
   // In the order of Incident, but for its NIC.
   std::vector<Incident> incidents() const;
   std::span<const std::uint64_t> incident_counts() const { return incident_counts_; }
 
  private:
+  static constexpr std::uint64_t kLater = 16;
+  struct Retired {
+    std::uint32_t qp = 0;  // index
+    std::uint8_t opcode = 0;
+    bool ends = false, dropped = false, ahead = false, again = false, marked = false;
+    std::uint64_t bytes = 0, payload_bytes = 0;
+    std::uint64_t arrived = 0, wait_cycles = 0;
+    Cycle now{};
+    StationWaits waits{};
+  };
+  struct Received {
+    std::uint32_t qp = 0;  // index
+    std::uint64_t ns = 0;
+  };
+
   void add_unchecked(const AckRequest& p, const Packet& buffer, Cycle now);
   void note_peer(Qp& qp, const AckRequest& p, const Packet& buffer);
+  // (R8)
+  void settle() const;
+  void apply(const Retired& r) const;
   void note(const QpEvent& event, Cycle now);
-  Qp& qp(std::uint32_t number) {
+  std::uint32_t place(std::uint32_t number) {
     const std::uint32_t at = index_.find(number);
-    return at != FlatIndex::kNone ? qps_[at] : make_qp(number);
+    return at != FlatIndex::kNone ? at : make_qp(number);
   }
-  Cell& cell(std::uint8_t opcode, std::uint64_t bytes) {
+  Qp& qp(std::uint32_t number) { return qps_[place(number)]; }
+  Cell& cell(std::uint8_t opcode, std::uint64_t bytes) const {
     const auto size = std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)), kSizes - 1);
     Cell* const found = cell_index_ != nullptr ? (*cell_index_)[opcode][size] : nullptr;
     return found != nullptr ? *found : make_cell(opcode, size);
   }
-  Qp& make_qp(std::uint32_t number);
-  Cell& make_cell(std::uint8_t opcode, std::size_t size);
+  std::uint32_t make_qp(std::uint32_t number);
+  Cell& make_cell(std::uint8_t opcode, std::size_t size) const;
   bool has(Cycle now) const { return now >= from_ && now < to_; }
 
   QpObserver* next_ = nullptr;
   Cycle from_{}, to_ = kNever;
-  FlatIndex index_;  // of qps_, by number
-  std::vector<Qp> qps_;
-  std::deque<Cell> cells_;
-  std::unique_ptr<std::array<std::array<Cell*, kSizes>, 256>> cell_index_;
+  FlatIndex index_;                              // of qps_, by number
+  mutable std::vector<Qp, LargePages<Qp>> qps_;  // mutable: (R8)
+  std::vector<bool> knows_peer_;                 // by place
+  mutable std::deque<Cell> cells_;
+  mutable std::unique_ptr<std::array<std::array<Cell*, kSizes>, 256>> cell_index_;
+  mutable std::array<Retired, kLater> retired_{};
+  mutable std::uint64_t retired_count_ = 0, applied_ = 0;
+  mutable std::array<Received, kLater> received_{};
+  mutable std::uint64_t received_count_ = 0, added_ = 0;
   std::vector<Incident> incidents_;  // a heap, the last one first
   std::array<std::uint64_t, static_cast<std::size_t>(QpEventKind::kCount)> incident_counts_{};
 };
