@@ -62,7 +62,7 @@ std::string page_html(const Json& data, const std::string& script) {
 }
 
 std::string write_page(const std::string& folder, const RunResult& result, const std::string& script) {
-  const std::string path = fs::path(folder) / kPageFile;
+  std::string path = fs::path(folder) / kPageFile;
   write_file(path, page_html(page_data({run_data(folder, result, "")}), script));
   return path;
 }
