@@ -255,6 +255,10 @@ def without_events(bench):
         times = charts(part)["throughput", None]["x"]["values"]
         bench.expect(name != "time" or (times[0] >= 5 and times[-1] <= 9), f"{name}: {times[0]} to {times[-1]}")
         bench.expect_equal(part["all_events"], False, f"{name}: all events")
+    path = bench.folder / "limit" / "report.json"
+    report = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**report, "cycles": 2**64 - 1}), encoding="utf-8")
+    bench.expect_equal(len(charts(data_of(bench, "limit"))["throughput", None]["x"]["values"]), 500, "2^64 cycles")
     damaged = (bench.folder / "time" / "events.rxev").read_bytes()
     (bench.folder / "time" / "events.rxev").write_bytes(damaged[:len(damaged) // 2])
     done = bench.rxnic("report", "--data", "time")

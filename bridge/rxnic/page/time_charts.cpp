@@ -16,7 +16,8 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint64_t kMostParts = 500;
-constexpr std::uint64_t kSampleCycles = 4096;  // of counters (R4)
+constexpr std::uint64_t kSampleCycles = 4096;                  // of counters (R4)
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 50;  // a report may say anything
 
 struct CacheCounters {
   const char* name;
@@ -57,7 +58,7 @@ std::uint64_t first_arrival(RunEvents& events) {
 
 // (R1)
 TimeGrid grid_of(RunEvents& events, std::uint64_t cycles, std::uint64_t multiple) {
-  const std::uint64_t to = std::min(events.kept().to, cycles);
+  const std::uint64_t to = std::min({events.kept().to, cycles, kMostCycles});
   return TimeGrid::over(std::min(std::max(first_arrival(events), events.kept().from), to), to, kMostParts, multiple);
 }
 
