@@ -26,14 +26,14 @@ std::uint64_t bytes_named(const OpcodeInfo& op, const Headers& h) {
 std::uint8_t region_rights(std::uint8_t access) {
   return access & (kRemoteWrite | kRemoteAtomic) ? access | kLocalWrite : access;
 }
-// Congestion experienced: both bits of the ECN field (RFC 3168), of which only IP packets with UDP count.
+
+}  // namespace
+
 bool is_marked(const Headers& h) {
   constexpr std::uint8_t kBoth = 3;
   const bool roce_v2 = h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6;
   return roce_v2 && (h.traffic_class & kBoth) == kBoth;
 }
-
-}  // namespace
 
 const char* paired_by_name(PairedBy p) {
   constexpr std::array kNames{"none", "option", "cm", "udp_port", "psn", "only_pair"};

@@ -193,6 +193,8 @@ class CaptureSurvey {
   std::unique_ptr<SurveyState> state_;
 };
 
+// Marked Congestion Experienced: both bits of the ECN field (RFC 3168), of which only IP packets with UDP count.
+bool is_marked(const Headers& h);
 // Why the model will drop a frame that parse() has looked at; kNone: it can be read, or it is not RDMA.
 DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
                              CaptureSurvey::FrameCheck check);

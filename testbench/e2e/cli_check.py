@@ -36,9 +36,9 @@ OPTIONS = {
     "report": ["run_dir", "--schema", "--by", "--incidents", "--most", "--html", "--data", "--format", "--help"],
     "compare": ["run_dirs", "--html", "--format", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--first-address", "--out", "--seed", "--step-order",
-            "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
-    "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", *WAVES,
-              *RTL, "--quiet", "--socket", "--help"],
+            "--record", "--html", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
+    "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", "--html",
+              *WAVES, *RTL, "--quiet", "--socket", "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",

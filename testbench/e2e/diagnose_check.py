@@ -40,6 +40,10 @@ def planted(bench):
                          f"{what}: {set(packets) - set(of_cause[0]['packets'])} not among {of_cause[0]['packets']}")
             bench.expect(words in of_cause[0]["words"], f"{what}: {words!r} not in {of_cause[0]['words']!r}")
             bench.expect(f"{sick.qp:#x}" in of_cause[0]["words"], f"{what}: {of_cause[0]['words']!r}")
+            if cause == "congestion":
+                line = diagnose(bench, trace)["congestion_timeline"]
+                wanted = [(n, frames[n - 1][0] - frames[0][0], sick.qp) for n in packets]
+                bench.expect_equal([(e["packet"], e["ns"], e["qp"]) for e in line], wanted, f"{what}: the time line")
             # What follows from a trouble is no trouble of its own.
             besides = {"message_without_last": {"invalid_request"}, "unreadable": {"invalid_request"},
                        "repeat_lost": {"rnr"}}.get(name, set())

@@ -356,29 +356,27 @@ def read_again_lost_before(c):
     c.messages(20)
 
 
-def read_again_lost_behind(c):
+def whole_read_again(c, answered):
+    """A READ that comes again after a timeout, with or without captured responses to it."""
     for _ in range(4):
         good_read(c)
     read(c, c.psn, 4)
-    read_responses(c, c.psn, 4)
+    if answered:
+        read_responses(c, c.psn, 4)
     c.now += SICK_TIMEOUT
     read(c, c.psn, 4, planted=True)
     c.msn += 1
     read_responses(c, c.psn, 4)
     c.next(4)
     c.messages(20)
+
+
+def read_again_lost_behind(c):
+    whole_read_again(c, answered=True)
 
 
 def read_unanswered(c):
-    for _ in range(4):
-        good_read(c)
-    read(c, c.psn, 4)
-    c.now += SICK_TIMEOUT
-    read(c, c.psn, 4, planted=True)
-    c.msn += 1
-    read_responses(c, c.psn, 4)
-    c.next(4)
-    c.messages(20)
+    whole_read_again(c, answered=False)
 
 
 def psn_used_again(c):

@@ -5,6 +5,7 @@ import collections
 import csv
 import io
 import json
+import os
 import pathlib
 import struct
 import sys
@@ -214,13 +215,19 @@ def programs(bench):
     """A live run: what a switch marks, and what it drops and the requester sends again, is counted for its QP."""
     compared = collections.Counter()
     program = [bench.options.program, "stream"]
+    (bench.folder / "stub.js").write_text("/* the script of the page */", encoding="utf-8")
+    stub = {**os.environ, "RXNIC_PAGE_SCRIPT": str(bench.folder / "stub.js")}
     if bench.options.preload:
         program = ["sh", "-c", f'LD_PRELOAD={bench.options.preload}${{LD_PRELOAD:+:$LD_PRELOAD}} exec "$0" "$@"',
                    *program]
     for name, settings in FABRICS.items():
         options = [part for setting in (*SLOW_RECEIVER, *settings) for part in ("--set", setting)]
-        done = bench.rxnic("run", "--quiet", "--nics", "2", "--out", name, *options, "--", *program)
+        done = bench.rxnic("run", "--quiet", "--nics", "2", "--html", "--out", name, *options, "--", *program, env=stub)
         bench.expect_equal(done.returncode, 0, f"{name}: {done.stderr}")
+        page = bench.folder / name / "report.html"
+        written = page.read_bytes()
+        bench.rxnic("report", "--html", name, env=stub)
+        bench.expect(page.read_bytes() == written, f"{name}: report.html differs from that of report --html")
         report = json.loads((bench.folder / name / "report.json").read_text(encoding="utf-8"))
         totals(bench, name, report, compared)
         marked = sum(row.get("marked", 0) for row in report["tables"]["qp"])

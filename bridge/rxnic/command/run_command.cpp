@@ -7,6 +7,7 @@
 
 #include "bridge/rxnic/live/run.h"
 #include "bridge/rxnic/live/serve.h"
+#include "bridge/rxnic/page/page_file.h"
 
 namespace rxnic {
 
@@ -31,6 +32,10 @@ void LiveCommand::describe(CLI::App& app) {
                "it an earlier record in the folder of --out is removed");
   waves_.describe(app);
   rtl_.describe(app);
+  app.add_flag(
+      "--html", html_,
+      "Write report.html, too: charts, tables and the verdict in one file, which opens in a browser without a\n"
+      "network. A replay of the record with --html has charts over time besides");
   app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");
 }
 
@@ -46,6 +51,11 @@ SessionOptions LiveCommand::options() const {
         fmt::format("--first-address: found {}; expected {}", first_address_, NicAddresses::kExpected));
   }
   o.addresses = *addresses;
+  if (html_) {
+    o.on_report = [folder = out_, script = page_script("--html")](const RunResult& r) {
+      write_page(folder, r, script);
+    };
+  }
   o.waves = waves_.request(out_);
   o.rtl = rtl_.request(out_);
   return o;

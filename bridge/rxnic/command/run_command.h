@@ -26,6 +26,7 @@ class LiveCommand {
   RtlOptions rtl_;
   std::string first_address_ = NicAddresses{}.of(0).text();
   std::string out_ = "rxnic-run";
+  bool html_ = false;
 };
 
 class RunCommand : public LiveCommand {

@@ -10,7 +10,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kWidth = 80, kTimelineShown = 12;
 
 // Lines of at most kWidth columns, the later ones indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
@@ -81,6 +81,15 @@ std::string diagnosis_text(const Diagnosis& d, std::size_t most) {
   }
   if (d.findings.size() > most)
     out += fmt::format("\nand {} findings more: --most {}\n", d.findings.size() - most, d.findings.size());
+  if (!d.timeline.empty()) out += "\ncongestion and pauses by time:\n";
+  for (std::size_t i = 0; i < std::min(kTimelineShown, d.timeline.size()); ++i) {
+    const CongestionEvent& e = d.timeline[i];
+    out += fmt::format("{:>12}  packet {:<9} {:<7}{}\n", time_text(e.time_ps), e.packet, e.kind,
+                       e.qp ? fmt::format("QP {:#x}", raw(*e.qp)) : "");
+  }
+  if (const std::size_t all = d.timeline.size() + d.timeline_left_out; all > kTimelineShown) {
+    out += fmt::format("and {} more: --json\n", count_text(all - kTimelineShown));
+  }
   if (!d.notes.empty()) out += "\nassumed, and what the capture does not tell:\n";
   for (const std::string& note : d.notes) out += wrapped("- " + note, 2);
   return out;

@@ -77,11 +77,16 @@ struct Marks {  // CE, or CNPs
   static constexpr std::size_t kMostPackets = 1000;
   std::uint64_t count = 0;
   At first, last;
-  std::vector<std::uint64_t> packets;
+  std::vector<At> kept;  // the first ones
   void add(const At& at) {
     if (count++ == 0) first = at;
     last = at;
-    if (packets.size() < kMostPackets) packets.push_back(at.number);
+    if (kept.size() < kMostPackets) kept.push_back(at);
+  }
+  std::vector<std::uint64_t> packets() const {
+    std::vector<std::uint64_t> numbers;
+    for (const At& at : kept) numbers.push_back(at.number);
+    return numbers;
   }
 };
 

@@ -11,11 +11,6 @@ namespace rxnic {
 
 namespace {
 
-bool is_marked_ce(const Headers& h) {  // both bits of the ECN field (RFC 3168)
-  return (h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6) &&
-         (h.traffic_class & 3) == 3;
-}
-
 bool is_a_mtu(std::uint32_t bytes) { return bytes >= kMinMtu && bytes <= kMaxMtu && (bytes & (bytes - 1)) == 0; }
 
 bool ends_the_qp(FindingCause cause) {
@@ -88,7 +83,7 @@ void Direction::request(const Headers& h, const At& at) {
     pkey_ = h.pkey;
   }
   last_at_ = at;
-  if (is_marked_ce(h)) marks_.add(at);
+  if (is_marked(h)) marks_.add(at);
   const OpcodeInfo& op = opcode_info(h.opcode);
   empty_ += (op.traits & (kSend | kWrite | kRead)) != 0 && h.payload_bytes == 0 && h.length == 0;
   if ((op.traits & kHasDeth) != 0 && (qkeys_.size() < kMostQkeys || qkeys_.contains(h.qkey))) qkeys_[h.qkey].add(at);

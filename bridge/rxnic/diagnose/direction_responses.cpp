@@ -11,10 +11,7 @@ namespace rxnic {
 
 void Direction::response(const Headers& h, const At& at) {
   if (responses_++ == 0) responder_pkey_ = h.pkey;
-  if ((h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6) &&
-      (h.traffic_class & 3) == 3) {
-    response_marks_.add(at);
-  }
+  if (is_marked(h)) response_marks_.add(at);
   const OpcodeInfo& op = opcode_info(h.opcode);
   if (!started_) return;
   if ((op.traits & kReadResponse) != 0) {
@@ -253,7 +250,7 @@ void Direction::finish() {
   }
   if (no_credits_.count != 0 && counts_credits_) {
     Occurrence& i = note(FindingCause::kNoCredits, acked_, no_credits_.first);
-    i.packets = no_credits_.packets;
+    i.packets = no_credits_.packets();
     if (i.packets.size() > Occurrence::kMostPackets) i.packets.resize(Occurrence::kMostPackets);
     i.count = no_credits_.count;
     i.until_ps = std::max<std::uint64_t>(no_credits_.last.ps, 1);

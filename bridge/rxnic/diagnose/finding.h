@@ -84,7 +84,7 @@ struct Finding {
 // What happened when, for congestion and pauses.
 struct CongestionEvent {
   std::uint64_t time_ps = 0, packet = 0;
-  std::string_view kind;  // "ce", "cnp", "pause", "resume"
+  std::string_view kind;  // "CE", "CNP", "pause", "resume"
   std::optional<Qpn> qp;  // of CE and CNP: as in Finding
 };
 

@@ -77,16 +77,17 @@ void find_congestion(const Connections& connections, const std::vector<PauseFram
   constexpr std::uint64_t kTimeForCnpPs = 100'000'000;
   for (const Direction& q : connections.directions()) {
     const std::pair<const Marks*, const char*> all[] = {
-        {&q.marks(), "ce"}, {&q.response_marks(), "ce"}, {&q.cnps(), "cnp"}, {&q.cnps_to_responder(), "cnp"}};
+        {&q.marks(), "CE"}, {&q.response_marks(), "CE"}, {&q.cnps(), "CNP"}, {&q.cnps_to_responder(), "CNP"}};
     Finding f = finding_of(q, FindingCause::kCongestion, Weight::kCostsTime);
     f.from_ps = ~std::uint64_t{0};
     for (const auto& [marks, kind] : all) {
       if (marks->count == 0) continue;
       f.count += marks->count;
       f.from_ps = std::min(f.from_ps, marks->first.ps);
-      f.packets.insert(f.packets.end(), marks->packets.begin(), marks->packets.end());
-      d.timeline_left_out += marks->count - marks->packets.size();
-      for (const std::uint64_t packet : marks->packets) d.timeline.push_back({0, packet, kind, q.ends().qpn});
+      const std::vector<std::uint64_t> packets = marks->packets();
+      f.packets.insert(f.packets.end(), packets.begin(), packets.end());
+      d.timeline_left_out += marks->count - marks->kept.size();
+      for (const At& at : marks->kept) d.timeline.push_back({at.ps, at.number, kind, q.ends().qpn});
     }
     if (f.count == 0) continue;
     std::ranges::sort(f.packets);
@@ -115,11 +116,11 @@ void find_congestion(const Connections& connections, const std::vector<PauseFram
     f.requester = flow.destination.text();
     f.responder = flow.source.text();
     f.count = cnp.count;
-    f.packets = cnp.packets;
+    f.packets = cnp.packets();
     f.from_ps = cnp.first.ps;
     f.words = fmt::format("{} from {} to QP {:#x} at {}, whose partner the capture does not show",
                           marks_text(cnp, "CNP"), f.responder, raw(flow.qpn), f.requester);
-    for (const std::uint64_t packet : cnp.packets) d.timeline.push_back({0, packet, "cnp", flow.qpn});
+    for (const At& at : cnp.kept) d.timeline.push_back({at.ps, at.number, "CNP", flow.qpn});
     d.findings.push_back(std::move(f));
   }
   for (const PauseFrame& p : pauses) {
@@ -188,7 +189,7 @@ void find_orphan_naks(const Connections& connections, Diagnosis& d) {
       f.requester = flow.destination.text();
       f.responder = flow.source.text();
       f.count = marks.count;
-      f.packets = marks.packets;
+      f.packets = marks.packets();
       f.from_ps = marks.first.ps;
       f.words = fmt::format(
           "{} to QP {:#x} at {}, whose requests the capture does not hold: {} refused them ({}); where and why is not "
@@ -264,7 +265,7 @@ void find_keys(const Connections& connections, Diagnosis& d) {
       if (qkey == most->first || used.at(qkey) >= most->second) continue;
       Finding f = finding_of(q, FindingCause::kQkey, Weight::kCostsTime);
       f.count = marks.count;
-      f.packets = marks.packets;
+      f.packets = marks.packets();
       f.from_ps = marks.first.ps;
       f.words = fmt::format(
           "{}: {} datagram{} with Q_Key {:#x}, {} to this QP have {:#x}: dropped in silence when that is the right one",

@@ -93,6 +93,7 @@ bool LiveSession::finish() {
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));
+  if (options_.on_report) options_.on_report(r);
   const std::string notice = waves_ ? waves_->finish() : std::string();
   if (!notice.empty()) say(notice);
   for (const std::string& line : r.rtl.lines) say(line);

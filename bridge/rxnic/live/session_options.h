@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "bridge/driver/nic_addresses.h"
 #include "bridge/rtl/rtl_request.h"
 #include "model/engine/step_order.h"
+#include "model/system/run_result.h"
 #include "model/system/waves_request.h"
 
 namespace rxnic {
@@ -25,7 +27,8 @@ struct SessionOptions {
   WavesRequest waves;
   RtlRequest rtl;
   bool quiet = false;
-  std::vector<std::string> command;  // empty: programs attach by themselves
+  std::function<void(const RunResult&)> on_report;  // after report.json was written; empty: nothing is done
+  std::vector<std::string> command;                 // empty: programs attach by themselves
 };
 
 }  // namespace rxnic
