@@ -138,6 +138,19 @@ def two_captures(bench):
     bench.expect_equal([f["cause"] for f in found["findings"]], ["lost_behind_sniffer"], "nothing in common")
 
 
+def mirror(bench):
+    """Every packet is captured twice: a NAK of one QP makes no repeats of the copies of others."""
+    print("seed", SEED)
+    for delay in (100, 500, 900):
+        frames, sick, planted_packets = troubles.capture(troubles.lost_behind_sniffer, f"{SEED} mirror {delay}")
+        doubled = sorted(frames + [(ns + delay, frame) for ns, frame in frames], key=lambda f: f[0])
+        wire.write_pcap(bench.folder / "mirror.pcap", doubled)
+        found = diagnose(bench, "mirror.pcap")["findings"]
+        bench.expect_equal([f["cause"] for f in found if f["qp"] is None], ["copies"], f"{delay} ns: of the capture")
+        bench.expect_equal({f["qp"] for f in found} - {None}, {sick.qp}, f"{delay} ns: QPs")
+        bench.expect("lost_behind_sniffer" in {f["cause"] for f in found}, f"{delay} ns: {planted_packets}")
+
+
 def every_receiver(bench):
     """replay --receiver all: a run for each host that gets requests, the same as one with that host chosen."""
     frames = []
@@ -213,7 +226,7 @@ def output(bench):
 
 
 CHECKS = {"planted": planted, "clean": clean, "paused": paused, "several": several, "two_captures": two_captures,
-          "every_receiver": every_receiver, "damaged": damaged, "output": output}
+          "mirror": mirror, "every_receiver": every_receiver, "damaged": damaged, "output": output}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -247,6 +247,18 @@ def without_events(bench):
     all_charts = charts(run)
     bench.expect("--events" in all_charts["throughput", None]["absent"], "throughput without events")
     bench.expect(all_charts["cycles", 0]["series"] and all_charts["stages", None]["series"], "charts of the report")
+    report = json.loads((bench.folder / "none" / "report.json").read_text(encoding="utf-8"))
+    for name, key in (("qps", "qp"), ("by_size", "size"), ("by_opcode", "opcode"), ("by_nic", "nic")):
+        rows = table(run, name)
+        bench.expect_equal(len(rows), len(report["tables"][key]), f"{name} without events")
+        for row, of_report in zip(rows, report["tables"][key]):
+            for column, value in row.items():
+                wanted = of_report.get(column, 0)
+                if isinstance(wanted, float):
+                    near(bench, value, wanted, f"{name}: {column}")
+                else:
+                    bench.expect_equal(value or 0, wanted, f"{name}: {column}")
+            bench.expect(of_report.keys() <= row.keys(), f"{name}: {row}")
     bench.expect_equal(bench.rxnic("report", "--html", "none", env=environment).returncode, 0, "report --html")
     for name, options in (("time", ["--events-from", "5us", "--events-to", "9us"]),
                           ("packets", ["--events-packets", "5-9"]), ("limit", ["--events-limit", "4K"])):

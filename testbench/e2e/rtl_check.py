@@ -149,6 +149,9 @@ def tags(bench):
     for figure in ("cqes", "latency_ns", "packets", "events"):
         bench.expect_equal(reports[1].get(figure), reports[0].get(figure), figure)
     same_account(bench, "tags", *reports, [CAM])
+    done = bench.rxnic("replay", e2e.SAMPLE, "--receiver", "all", "--out", "every", "--lockstep", f"{CAM},{BLOCK}")
+    bench.expect_equal(done.returncode, 5, f"no tags, every receiver: {done.stderr}")
+    bench.expect(f"{BLOCK}: " in done.stdout and f"{CAM}: nothing was compared" in done.stderr, done.stdout)
     for how in ("", ":transactions"):
         done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--out", "idle", "--lockstep", f"{CAM}{how},{BLOCK}")
         bench.expect_equal(done.returncode, 5, "no tags")

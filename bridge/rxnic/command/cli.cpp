@@ -217,33 +217,35 @@ int run_program(int argc, const char* const* argv) {
   bool manual = false;
   app.add_flag("--manual", manual, "Print the manual page, for: rxnic --manual | man -l -");
 
+  const auto add = [&app](auto& command, const char* name, const char* about) {
+    CLI::App* const added = app.add_subcommand(name, about);
+    command.describe(*added);
+    return added;
+  };
   ReplayCommand replay_command;
-  CLI::App* replay_app = app.add_subcommand("replay", "Replay a capture into the receive path");
-  replay_command.describe(*replay_app);
+  const CLI::App* const replay_app = add(replay_command, "replay", "Replay a capture into the receive path");
   ParamsCommand params_command;
-  CLI::App* params_app = app.add_subcommand("params", "Print every parameter: value, unit, range, evidence");
-  params_command.describe(*params_app);
+  const CLI::App* const params_app =
+      add(params_command, "params", "Print every parameter: value, unit, range, evidence");
   CountersCommand counters_command;
-  CLI::App* counters_app = app.add_subcommand("counters", "Print every counter: unit, meaning, place in the report");
-  counters_command.describe(*counters_app);
+  const CLI::App* const counters_app =
+      add(counters_command, "counters", "Print every counter: unit, meaning, place in the report");
   ReportCommand report_command;
-  CLI::App* report_app = app.add_subcommand("report", "Print the summary of an earlier run");
-  report_command.describe(*report_app);
+  const CLI::App* const report_app = add(report_command, "report", "Print the summary of an earlier run");
   ExplainCommand explain_command;
-  CLI::App* explain_app = app.add_subcommand("explain", "Say what became of a packet, a message or a QP of a run");
-  explain_command.describe(*explain_app);
+  const CLI::App* const explain_app =
+      add(explain_command, "explain", "Say what became of a packet, a message or a QP of a run");
   DiagnoseCommand diagnose_command;
-  CLI::App* diagnose_app = app.add_subcommand("diagnose", "Say what is wrong in a capture, the worst QP first");
-  diagnose_command.describe(*diagnose_app);
+  const CLI::App* const diagnose_app =
+      add(diagnose_command, "diagnose", "Say what is wrong in a capture, the worst QP first");
   CompareCommand compare_command;
-  CLI::App* compare_app = app.add_subcommand("compare", "Print the figures of several runs side by side");
-  compare_command.describe(*compare_app);
+  const CLI::App* const compare_app = add(compare_command, "compare", "Print the figures of several runs side by side");
   RunCommand run_command;
-  CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
-  run_command.describe(*run_app);
+  const CLI::App* const run_app =
+      add(run_command, "run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
   ServeCommand serve_command;
-  CLI::App* serve_app = app.add_subcommand("serve", "Keep a fabric running for verbs programs to attach to");
-  serve_command.describe(*serve_app);
+  const CLI::App* const serve_app =
+      add(serve_command, "serve", "Keep a fabric running for verbs programs to attach to");
 
   try {
     app.parse(argc, argv);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/capture/capture_notes.h"
 #include "bridge/rxnic/capture/survey_run.h"
 #include "bridge/rxnic/command/old_results.h"
@@ -47,15 +48,20 @@ int ReplayCommand::replay_every_receiver() {
   make_folder("--out", base);
   std::string table = fmt::format("{:<26}{:>9}{:>9}{:>8}{:>8}{:>9}  {}\n", "receiver", "packets", "messages", "dropped",
                                   "differ", "p99 ns", "bound by");
+  std::vector<RtlResult> compared;
   for (const PossibleReceiver& receiver : receivers) {
     out_ = std::filesystem::path(base) / receiver.address;
     remove_results_in(out_, options_.trace);
     options_.receiver = receiver.address;
     request_files();
-    table += row_of(receiver.address, replay_receiver(nullptr));
+    const RunResult result = replay_receiver(nullptr);
+    table += row_of(receiver.address, result);
+    for (const std::string& line : result.rtl.lines) table += "  " + line + '\n';
+    compared.push_back(result.rtl);
   }
   table += fmt::format("\nwritten: {}/ADDRESS/report.json, responses.pcap and what was asked for\n", base);
   if (!quiet_) print_output(table);
+  for (const RtlResult& rtl : compared) refuse_nothing_compared(rtl);
   return kDone;
 }
 

@@ -42,17 +42,17 @@ Connections::Roles& Connections::roles(const SniffedFlow& flow) {
 // Makes it when the survey has not.
 Direction* Connections::of_request(const Headers& h, Roles& roles) {
   const Transport transport = opcode_info(h.opcode).transport;
-  const DirectionEnds ends{
-      .requester = h.source, .responder = h.destination, .qpn = h.destination_qp, .transport = transport};
+  const DirectionEnds ends{.requester = h.source,
+                           .responder = h.destination,
+                           .qpn = h.destination_qp,
+                           .peer_qpn = h.source_qp,  // 0: no datagram
+                           .transport = transport};
   if (!is_datagram(transport)) {
     if (roles.requests == nullptr) roles.requests = make(ends);
     return roles.requests;
   }
   Direction*& d = datagrams_[{{h.source, h.destination, h.destination_qp}, raw(h.source_qp)}];
-  if (d == nullptr) {
-    d = make(ends);
-    if (d != nullptr) d->set_peer(h.source_qp);
-  }
+  if (d == nullptr) d = make(ends);
   return d;
 }
 

@@ -2,7 +2,8 @@
 // The directions of a capture's connections, found by packet.
 //
 //   R1  QPs are paired as a survey of the capture pairs them (traces/survey_pairs.h). Answers to a QP without a partner
-//       are looked at by nobody; unpaired() counts them.
+//       belong to no direction: unpaired() counts them, and NAKs among them are kept (orphan_naks()). Each sender of
+//       datagrams to a QP is a direction.
 //   R2  A CNP belongs to the direction whose requests it slows down. When there are none, to the one whose READ
 //       responses its receiver sends. When nothing shows its partner, to the only direction that it may be of, if there
 //       is one.

@@ -44,7 +44,7 @@ struct At {  // a packet of the capture
 // One occurrence of a cause.
 struct Occurrence {
   static constexpr std::size_t kMostPackets = 64;
-  FindingCause cause{};
+  FindingCause cause{};  // kCount: it is told with another one
   Psn psn;
   std::uint32_t psns = 1;
   std::uint64_t from_ps = 0, until_ps = 0;  // until: 0: not settled in the capture
@@ -112,7 +112,6 @@ class Direction {
   void finish();
 
   const DirectionEnds& ends() const { return ends_; }
-  void set_peer(Qpn qpn) { ends_.peer_qpn = qpn; }
   const std::vector<Occurrence>& occurrences() const { return occurrences_; }
   std::uint64_t requests() const { return requests_; }
   std::uint64_t responses() const { return responses_; }
@@ -189,16 +188,18 @@ class Direction {
   // direction_responses.cpp
   void acknowledge(Psn psn, const At& at);
   void judge_timeout(Psn psn, const At& at);
-  Occurrence& note_loss(Psn psn, const At& at);
+  void settle(const At& at);
   void settle_gaps(const At& at);
-  void sequence_nak(Psn psn, const At& at);
-  void rnr_nak(const Headers& h, const At& at);
-  void fatal_nak(const Headers& h, const At& at);
   void read_response(const Headers& h, const At& at);
   void add_use(const Sent& sent);
   void add_delay(const Sent& sent, const At& at);
+
+  // direction_refusals.cpp
+  Occurrence& note_loss(Psn psn, const At& at);
+  void sequence_nak(Psn psn, const At& at);
+  void rnr_nak(const Headers& h, const At& at);
+  void fatal_nak(const Headers& h, const At& at);
   std::string describe_refused(Psn psn, std::uint8_t syndrome);
-  void settle(const At& at);
 
   DirectionEnds ends_;
   std::vector<Occurrence> occurrences_;

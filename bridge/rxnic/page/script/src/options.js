@@ -5,6 +5,16 @@ import { colour_of, ink } from "./theme.js";
 
 const kMostLines = 5;
 
+// Ctrl and the wheel: without the key the page scrolls.
+const kInsideZoom = {
+  type: "inside",
+  zoomOnMouseWheel: "ctrl",
+  moveOnMouseMove: false,
+  moveOnMouseWheel: false,
+  preventDefaultMouseMove: false,
+  filterMode: "none",
+};
+
 function axis_style() {
   const { faint, line } = ink();
   return {
@@ -106,14 +116,7 @@ function over_time(chart, compact) {
   option.grid.top = 58;
   option.yAxis.nameGap = 10;
   option.dataZoom = [
-    {
-      type: "inside",
-      zoomOnMouseWheel: "ctrl",
-      moveOnMouseMove: false,
-      moveOnMouseWheel: false,
-      preventDefaultMouseMove: false,
-      filterMode: "none",
-    },
+    kInsideZoom,
     {
       type: "slider",
       height: 18,
@@ -201,14 +204,7 @@ function distribution(chart, compact) {
   option.yAxis = { type: "value", name: "% of the messages", min: 0, max: 100, ...axis_style() };
   option.yAxis.nameTextStyle = { color: ink().faint, align: "left" };
   option.dataZoom = [
-    {
-      type: "inside",
-      zoomOnMouseWheel: "ctrl",
-      moveOnMouseMove: false,
-      moveOnMouseWheel: false,
-      preventDefaultMouseMove: false,
-      filterMode: "none",
-    },
+    kInsideZoom,
     { type: "slider", height: 18, bottom: 8, filterMode: "none", borderColor: ink().line, showDetail: false },
   ];
   option.series = chart.series.map((series, n) => ({
