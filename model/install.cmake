@@ -35,6 +35,8 @@ if(RXNIC_BRIDGE)
   install(FILES "${PROJECT_SOURCE_DIR}/build/page/page.js" DESTINATION lib/rxnic COMPONENT program OPTIONAL)
   install(DIRECTORY "${PROJECT_BINARY_DIR}/rtl/" DESTINATION lib/rxnic/rtl COMPONENT program OPTIONAL
           FILES_MATCHING PATTERN "*.so" PATTERN "*_[0-9][0-9]" EXCLUDE PATTERN CMakeFiles EXCLUDE)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/scripts/rxnic_model" DESTINATION share/rxnic/scripts COMPONENT program
+          PATTERN "__pycache__" EXCLUDE)
   install(FILES "${PROJECT_SOURCE_DIR}/bridge/rxnic/command/completion.bash" RENAME rxnic
           DESTINATION share/bash-completion/completions COMPONENT program)
   set(manual "${CMAKE_CURRENT_BINARY_DIR}/rxnic.1")

@@ -40,6 +40,10 @@ OPTIONS = {
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", "--html",
               *WAVES, *RTL, "--quiet", "--socket", "--help"],
 }
+# The commands that are Python programs; the manual page names these, and their own --help has the options.
+SCRIPTS = {
+    "sweep": ["SWEEP.toml", "--help"],
+}
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",
              "shuffled", "completion", "tags=", "mask=", "cq_compression=", "on|off"]
@@ -441,7 +445,7 @@ def quiet(bench):
 
 def help_(bench):
     """--help of every command mentions its options."""
-    for command, options in OPTIONS.items():
+    for command, options in {**OPTIONS, **SCRIPTS}.items():
         done = bench.rxnic(command, "--help")
         bench.expect_equal(done.returncode, 0, f"{command} --help: exit code")
         for option in options:
@@ -452,7 +456,7 @@ def help_(bench):
     for key in HOST_KEYS:
         bench.expect(key in host, f"replay --help does not mention {key} of --host")
     everything = bench.rxnic("--help-all").stdout
-    for command in OPTIONS:
+    for command in {**OPTIONS, **SCRIPTS}:
         bench.expect(command in bench.rxnic("--help").stdout, f"--help does not mention {command}")
         bench.expect(command in everything, f"--help-all does not mention {command}")
     version = bench.rxnic("--version")
@@ -465,7 +469,7 @@ def manual(bench):
     bench.expect_equal((done.returncode, done.stderr), (0, ""), "--manual")
     head, *rest = re.split(r"^\.SS rxnic (\w+)\n", done.stdout, flags=re.M)
     sections = dict(zip(rest[::2], rest[1::2]))
-    bench.expect_equal(sorted(sections), sorted(OPTIONS), "sections")
+    bench.expect_equal(sorted(sections), sorted({**OPTIONS, **SCRIPTS}), "sections")
     for command, options in {**OPTIONS, "": ["-h,--help", "--version", "--help-all", "--manual"]}.items():
         found = re.findall(r"^\.TP\n\\fB(\S+)\\fR", sections.get(command, head), re.M)
         wanted = [option.replace("-", r"\-") for option in options if option != "--help"]
@@ -481,6 +485,26 @@ def manual(bench):
                  "receive=rq|srq|tm_srq  an RQ"):
         bench.expect(re.search(f"^ +{re.escape(line)}", shown.stdout, re.M), f"no line begins with {line!r}")
     bench.expect("as in the record, as long after" in " ".join(shown.stdout.split()), "an indented line ends another")
+
+
+def scripts(bench):
+    """Commands that are Python programs: started with all arguments and with this program, and what is said when
+    python3 or the script is missing."""
+    module = bench.folder / "scripts" / "rxnic_model"
+    module.mkdir(parents=True)
+    (module / "__main__.py").write_text("import os, sys\nprint(sys.argv[1:], os.environ['RXNIC'])\nsys.exit(9)\n")
+    environment = {**os.environ, "RXNIC_SCRIPTS": str(module.parent)}
+    done = bench.rxnic("sweep", "--help", "--", "-x", env=environment)
+    bench.expect_equal(done.returncode, 9, "status of the script")
+    bench.expect_equal(done.stdout, f"['sweep', '--help', '--', '-x'] {bench.options.rxnic}\n", "what the script got")
+    done = bench.rxnic("sweep", env={**environment, "PATH": str(bench.folder)})
+    bench.expect_equal((done.returncode, done.stdout), (2, ""), "without python3")
+    bench.expect("apt-get install python3" in done.stderr, f"without python3: {done.stderr}")
+    done = bench.rxnic("sweep", env={**environment, "RXNIC_SCRIPTS": str(bench.folder)})
+    bench.expect_equal((done.returncode, done.stdout), (2, ""), "without the script")
+    bench.expect(str(bench.folder / "rxnic_model") in done.stderr, f"without the script: {done.stderr}")
+    refused(bench, 2, ["sweep"], "SWEEP.toml")
+    refused(bench, 2, ["sweep", "none.toml"], "none.toml")
 
 
 def formats(bench):
@@ -586,7 +610,8 @@ def cqes(bench):
 
 CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "old_results": old_results,
           "records": records, "params": params, "memory": memory, "report": report, "quiet": quiet, "help": help_,
-          "manual": manual, "formats": formats, "suggestions": suggestions, "repeat": repeat, "cqes": cqes}
+          "manual": manual, "scripts": scripts, "formats": formats, "suggestions": suggestions, "repeat": repeat,
+          "cqes": cqes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

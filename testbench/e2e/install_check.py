@@ -47,6 +47,7 @@ def program(bench):
     done_well(bench, "replay", rxnic, "replay", e2e.SAMPLE, "--quiet", "--out", "run")
     bench.expect_equal((bench.folder / "run" / "report.json").read_bytes(), report_of_build(bench), "report.json")
     expect_manual(bench, prefix)
+    done_well(bench, "a command in Python", rxnic, "sweep", "--help", env={**os.environ, "RXNIC": "none"})
     seen = done_well(bench, "run", rxnic, "run", "--quiet", "--out", "live", "--", "sh", "-c", "echo $LD_LIBRARY_PATH")
     bench.expect(seen.stdout.startswith(str(prefix / "lib" / "rxnic")), f"the library's folder: {seen.stdout}")
     blocks = {path.stem for path in (e2e.ROOT / "rtl").glob("*.sv")

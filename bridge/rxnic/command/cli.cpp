@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -22,6 +23,7 @@
 #include "bridge/rxnic/command/replay_command.h"
 #include "bridge/rxnic/command/report_command.h"
 #include "bridge/rxnic/command/run_command.h"
+#include "bridge/rxnic/command/script_command.h"
 #include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/standard_streams.h"
@@ -50,12 +52,13 @@ constexpr const char* kAbout =
     "  rxnic diagnose capture.pcap                   what is wrong in a capture, the worst QP first\n"
     "  rxnic report --html rxnic-run                 a page of the run, for a browser\n"
     "  rxnic compare before after                    two runs side by side\n"
+    "  rxnic sweep SWEEP.toml                        many points at once, and a table of all figures\n"
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
-    "run, serve, replay, explain, diagnose, compare, params, counters or report (rxnic --help)";
+    "run, serve, replay, explain, diagnose, compare, params, counters, report or sweep (rxnic --help)";
 
 using Json = nlohmann::ordered_json;
 
@@ -247,7 +250,10 @@ int run_program(int argc, const char* const* argv) {
   const CLI::App* const serve_app =
       add(serve_command, "serve", "Keep a fabric running for verbs programs to attach to");
 
+  describe_script_commands(app);
+
   try {
+    if (const std::optional<int> status = start_script_command(argc, argv)) return *status;
     app.parse(argc, argv);
     if (manual) {
       print_output(manual_page(app));

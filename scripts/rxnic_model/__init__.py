@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of the model from Python: the figures of a run are attributes of what a call returns.
+
+    import sys
+    sys.path.insert(0, "scripts")
+    import rxnic_model
+
+    run = rxnic_model.replay("traces/sample.pcap", set={"dma_engine.read_latency_ps": "900ns"})
+    print(run.rates.packets_per_s, run.latency_ns.p99, run.address_translator.mtt_misses)
+
+A figure has the name that `rxnic counters` gives it (address_translator.mtt_misses), or its place in report.json
+(rates.packets_per_s, blocks.address_translator.busy). Python 3.11 and its library are enough; frame() needs pandas.
+"""
+from .figures import UnknownFigure, figures_of
+from .program import RunError, UsageError, find_program, start, text_of
+from .runs import Result, Results, replay, run, several, workload
+
+__all__ = ["Result", "Results", "RunError", "UnknownFigure", "UsageError", "figures_of", "find_program", "replay",
+           "run", "several", "start", "text_of", "workload"]
