@@ -49,32 +49,40 @@ bool read_headers(const CapturedFrame& frame, std::vector<std::uint8_t>& padded,
 
 }  // namespace
 
-CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers& h) {  // (R1)
-  Seen fresh{frame.time_ps,
-             frame.number,
-             digest_of(frame.bytes, h, h.payload_offset),
-             0,
-             h,
-             frame.truncated,
-             has_congestion_mark(h),
-             true,
-             false};
-  if (!fresh.cut) fresh.all = digest_of(frame.bytes, h, h.icrc_offset + kIcrcBytes);
-  for (Seen& s : seen_) {
-    if (!s.used) continue;
-    if (is_nak(h) && s.h.source == h.destination && s.h.destination == h.source && s.h.psn - h.psn >= 0 &&
-        s.h.psn - h.psn < kMostAskedFor) {
-      s.asked_again = true;
+void CopyFinder::ask_again(const Headers& nak) {
+  for (std::size_t n = 0; n < count_; ++n) {
+    const Headers& h = seen_[n].h;
+    const std::int32_t behind = h.psn - nak.psn;
+    if (h.source == nak.destination && h.destination == nak.source && behind >= 0 && behind < kMostAskedFor) {
+      seen_[n].asked_again = true;
     }
-    const bool same_data = s.cut || fresh.cut ? s.h.payload_bytes == h.payload_bytes : s.all == fresh.all;
-    const bool same = same_data && s.headers == fresh.headers && s.h.psn == h.psn &&
-                      s.h.destination_qp == h.destination_qp && s.h.ip_identification == h.ip_identification &&
-                      s.h.udp_source_port == h.udp_source_port && s.h.source == h.source &&
-                      s.h.destination == h.destination;
-    if (same && !s.asked_again && frame.time_ps - s.time_ps < kShortestTimeoutPs) return &s;
   }
+}
+
+bool CopyFinder::is_same(const Seen& a, const Seen& b) {
+  const bool same_data = a.cut || b.cut ? a.h.payload_bytes == b.h.payload_bytes : a.all == b.all;
+  return same_data && a.headers == b.headers && a.h.psn == b.h.psn && a.h.destination_qp == b.h.destination_qp &&
+         a.h.ip_identification == b.h.ip_identification && a.h.udp_source_port == b.h.udp_source_port &&
+         a.h.source == b.h.source && a.h.destination == b.h.destination;
+}
+
+CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers& h) {  // (R1)
+  Seen fresh{frame.time_ps,          frame.number, digest_of(frame.bytes, h, h.payload_offset), 0, h, frame.truncated,
+             has_congestion_mark(h), false};
+  if (!fresh.cut) fresh.all = digest_of(frame.bytes, h, h.icrc_offset + kIcrcBytes);
+  const auto tag = static_cast<std::uint16_t>(fresh.headers);
+  unsigned equal = 0;
+  for (const std::uint16_t other : tags_) equal |= static_cast<unsigned>(other == tag);
+  for (std::size_t n = 0; equal != 0 && n < count_; ++n) {
+    Seen& s = seen_[n];
+    const bool soon = frame.time_ps - s.time_ps < kShortestTimeoutPs;
+    if (tags_[n] == tag && soon && !s.asked_again && is_same(s, fresh)) return &s;
+  }
+  if (is_nak(h)) ask_again(h);  // the first one of its copies
   seen_[next_] = fresh;
+  tags_[next_] = tag;
   next_ = (next_ + 1) % kFramesKept;
+  count_ = std::max(count_, next_ == 0 ? kFramesKept : next_);
   return nullptr;
 }
 

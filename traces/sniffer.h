@@ -76,15 +76,19 @@ class CopyFinder {
     Headers h;
     bool cut = false;
     bool marked = false;  // it, or a copy of it
-    bool used = false;
     bool asked_again = false;
   };
   // The packet that the frame is a copy of; nullptr: it is none.
   Seen* original(const CapturedFrame& frame, const Headers& h);
 
  private:
+  void ask_again(const Headers& nak);
+  static bool is_same(const Seen& a, const Seen& b);
+
   std::array<Seen, kFramesKept> seen_{};
-  std::size_t next_ = 0;
+  // A part of each one's digest of the headers: hardly a packet has any of them, and none of the others is looked at.
+  std::array<std::uint16_t, kFramesKept> tags_{};
+  std::size_t next_ = 0, count_ = 0;
 };
 
 class SnifferSurvey {
