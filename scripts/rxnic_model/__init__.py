@@ -11,9 +11,10 @@
 A figure has the name that `rxnic counters` gives it (address_translator.mtt_misses), or its place in report.json
 (rates.packets_per_s, blocks.address_translator.busy). Python 3.11 and its library are enough; frame() needs pandas.
 """
+from .expression import Expression, ExpressionError
 from .figures import UnknownFigure, figures_of
 from .program import RunError, UsageError, find_program, start, text_of
 from .runs import Result, Results, replay, run, several, workload
 
-__all__ = ["Result", "Results", "RunError", "UnknownFigure", "UsageError", "figures_of", "find_program", "replay",
-           "run", "several", "start", "text_of", "workload"]
+__all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError", "figures_of", "find_program",
+           "replay", "run", "several", "start", "text_of", "workload"]

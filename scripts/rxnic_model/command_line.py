@@ -12,7 +12,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The arguments of `rxnic NAME`. The headings are as those of other commands, for completion finds options by them."""
+    """The arguments of `rxnic NAME`. The headings are those of other commands, by which completion finds options."""
 
     def __init__(self, name, description, epilog=""):
         super().__init__(prog=f"rxnic {name}", description=description, epilog=epilog, formatter_class=_Help,
