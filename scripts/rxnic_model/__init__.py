@@ -16,5 +16,5 @@ from .figures import UnknownFigure, figures_of
 from .program import RunError, UsageError, find_program, start, text_of
 from .runs import Result, Results, replay, run, several, workload
 
-__all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError", "figures_of", "find_program",
-           "replay", "run", "several", "start", "text_of", "workload"]
+__all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError",
+           "figures_of", "find_program", "replay", "run", "several", "start", "text_of", "workload"]

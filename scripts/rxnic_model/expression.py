@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conditions and sums over names: "rates.packets_per_s >= 0.95 * max and dropped.icrc == 0".
 
-The text is parsed, never executed. It may hold numbers, text in quotes, lists, names with points, + - * / // %,
-comparisons, `in`, and, or, not, and the functions of FUNCTIONS.
+The text is parsed, never executed. It may hold numbers, text in quotes, lists, names with points and + - * / // %.
+Comparisons, `in`, and, or, not, and the functions of FUNCTIONS join them.
 """
 import ast
 import difflib
