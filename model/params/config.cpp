@@ -18,15 +18,13 @@
 #include "model/params/quantity.h"
 #include "model/params/suggestion.h"
 #include "model/params/text_file.h"
+#include "model/params/toml_limits.h"
 
 namespace rxnic {
 namespace {
 
 constexpr int kMaxBaseDepth = 8;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;  // a file with every key is 8 KB long
-// toml++ bounds how deep values are nested (TOML_MAX_NESTED_VALUES). Until its release 3.4 it does not bound how many
-// parts a dotted key has, and takes stack for each of them.
-constexpr std::size_t kMaxKeyParts = 8;
 
 std::vector<std::string_view> config_names() {
   std::vector<std::string_view> names;
@@ -76,53 +74,6 @@ class Reader {
   std::string file_;
   int depth_;
 };
-
-// The end of the string of TOML that begins at `at`: where its closing quotation mark is, or what follows it.
-std::size_t end_of_string(std::string_view text, std::size_t at) {
-  const char mark = text[at];
-  const bool multi_line = text.substr(at + 1, 2) == std::string(2, mark);
-  if (multi_line) at += 2;
-  for (++at; at < text.size(); ++at) {
-    if (text[at] == '\\' && mark == '"') {
-      ++at;
-    } else if (multi_line ? text.substr(at, 3) == std::string(3, mark) : text[at] == mark || text[at] == '\n') {
-      return multi_line ? at + 2 : text[at] == '\n' ? at - 1 : at;
-    }
-  }
-  return text.size();
-}
-
-// The first line with a key of more than kMaxKeyParts parts, 0: there is none.
-std::uint32_t line_of_long_key(std::string_view text) {
-  std::uint32_t line = 1;
-  std::size_t parts = 1;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t from = i;
-    switch (text[i]) {
-      case '.':
-        if (++parts > kMaxKeyParts) return line;
-        break;
-      case '#':
-        i = std::min(text.find('\n', i), text.size()) - 1;
-        break;
-      case '"':
-      case '\'':
-        i = std::min(end_of_string(text, i), text.size() - 1);
-        line += static_cast<std::uint32_t>(std::ranges::count(text.substr(from, i - from + 1), '\n'));
-        break;
-      case '\n':
-        ++line;
-        [[fallthrough]];
-      case '=':
-      case ',':
-        parts = 1;
-        break;
-      default:
-        break;
-    }
-  }
-  return 0;
-}
 
 std::uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
 

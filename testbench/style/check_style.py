@@ -52,10 +52,11 @@ FLOORS = {
     "bridge/rxnic/fabric": ["bridge/rxnic/events", "bridge/rxnic/output", "bridge/rtl", "bridge/driver"],
     "bridge/rxnic/record": ["bridge/rxnic/fabric", "bridge/rxnic/report"],
     "bridge/rxnic/capture": ["bridge/rxnic/annotate", "bridge/rxnic/output", "bridge/rxnic/report", "bridge/rtl"],
+    "bridge/rxnic/workload": ["bridge/rxnic/capture"],
     "bridge/rxnic/diagnose": ["bridge/rxnic/capture", "bridge/cm"],
     "bridge/rxnic/live": ["bridge/rxnic/record", "bridge/live", "bridge/cm"],
     "bridge/rxnic/command": ["bridge/rxnic/diagnose", "bridge/rxnic/timeline", "bridge/rxnic/page",
-                             "bridge/rxnic/live"],
+                             "bridge/rxnic/live", "bridge/rxnic/workload"],
     "testbench": ["bridge/rxnic/command", "bridge/device_files", "model/systemc"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/ports", "model/blocks", "model/nic", "model/system", "model/systemc",

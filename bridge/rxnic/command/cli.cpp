@@ -24,6 +24,7 @@
 #include "bridge/rxnic/command/report_command.h"
 #include "bridge/rxnic/command/run_command.h"
 #include "bridge/rxnic/command/script_command.h"
+#include "bridge/rxnic/command/workload_command.h"
 #include "bridge/rxnic/output/csv.h"
 #include "bridge/rxnic/output/exit_status.h"
 #include "bridge/rxnic/output/standard_streams.h"
@@ -58,7 +59,7 @@ constexpr const char* kAbout =
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
-    "run, serve, replay, explain, diagnose, compare, params, counters, report or sweep (rxnic --help)";
+    "run, serve, replay, workload, explain, diagnose, compare, params, counters, report or sweep (rxnic --help)";
 
 using Json = nlohmann::ordered_json;
 
@@ -243,6 +244,9 @@ int run_program(int argc, const char* const* argv) {
       add(diagnose_command, "diagnose", "Say what is wrong in a capture, the worst QP first");
   CompareCommand compare_command;
   const CLI::App* const compare_app = add(compare_command, "compare", "Print the figures of several runs side by side");
+  WorkloadCommand workload_command;
+  const CLI::App* const workload_app =
+      add(workload_command, "workload", "Print the workloads that come along, or a page and its keys");
   RunCommand run_command;
   const CLI::App* const run_app =
       add(run_command, "run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");
@@ -267,6 +271,7 @@ int run_program(int argc, const char* const* argv) {
     if (explain_app->parsed()) return explain_command.run();
     if (diagnose_app->parsed()) return diagnose_command.run();
     if (compare_app->parsed()) return compare_command.run();
+    if (workload_app->parsed()) return workload_command.run();
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
     print_message(fmt::format("found no command; expected {}", kCommands));
