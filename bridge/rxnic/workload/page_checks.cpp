@@ -5,21 +5,22 @@
 
 #include <algorithm>
 
-#include "bridge/rxnic/workload/message_kind.h"
+#include "bridge/rxnic/workload/mix_kinds.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint64_t kMostQps = 131072;  // of a page
+constexpr std::uint64_t kMostQps = 131072;       // of a page
+constexpr std::uint64_t kMostPosted = 1u << 20;  // messages that are under way at once
 
 std::optional<PageFault> mix_fault(const SendersPage& s, std::size_t group) {
   std::uint64_t sum = 0;
-  for (const MessageKind& kind : message_kinds()) {
+  for (const MixKind& kind : mix_kinds()) {
     const std::uint64_t weight = s.mix.*kind.weight;
     sum += weight;
-    if (weight == 0 || kind_is_legal(kind, s.transport)) continue;
+    if (weight == 0 || mix_kind_is_legal(kind, s.transport)) continue;
     return PageFault{"senders.mix", std::string(kind.name), group, std::to_string(weight),
                      fmt::format("0: transport \"{}\" does not have it", transport_name(s.transport))};
   }
@@ -48,6 +49,11 @@ std::optional<PageFault> size_fault(const SendersPage& s, std::size_t group) {
 std::optional<PageFault> arrival_fault(const SendersPage& s, std::size_t group) {
   if (s.arrivals == ArrivalKind::kRing && s.peers == 1) {
     return PageFault{"senders", "peers", group, "1", "2 at least: a ring has the NIC and 2 peers at least"};
+  }
+  const std::uint64_t posted = s.peers * s.qps * s.window;
+  if (s.arrivals == ArrivalKind::kClosed && posted > kMostPosted) {
+    return PageFault{"senders", "window", group, fmt::format("{}: {} messages of all QPs", s.window, posted),
+                     fmt::format("at most {} of all QPs", kMostPosted)};
   }
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a workload's page, as a table: for reading, checking and printing.
 //
-//   R1  A key that acts only with some values of another key of its table says so in `needs`. "size=uniform|cdf" names a
-//       choice and values of it, "load=0.0" a number as a page is printed; " and " joins several. A page that sets the
-//       key otherwise is refused.
+//   R1  A key that acts only with some values of another key of its table says so in `needs`. "size=uniform|cdf" names
+//       a choice and values of it, "load=0.0" a number as a page is printed; " and " joins several. A page that sets
+//       the key otherwise is refused.
 #pragma once
 
 #include <cstdint>

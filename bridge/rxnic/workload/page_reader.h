@@ -7,10 +7,10 @@
 //       what does not fit together. The ConfigError names the file, the line, the key, what was found and what was
 //       expected; of a mistyped name also the likely one.
 //   R3  An integer may be written with a unit that converts to its own, in quotation marks: "1.5us", "64K".
-//   R4  A distribution of sizes in a file has a line for each point, from the smallest on: bytes, and a share. The share
-//       is that of the messages which have at most so many bytes, from 0 to 1. `#` begins a comment. The last share is
-//       1. Between two points the distribution is linear. A first share above 0 is that of messages of exactly so many
-//       bytes.
+//   R4  A distribution of sizes in a file has a line for each point, from the smallest on: bytes, and a share. The
+//       share is that of the messages which have at most so many bytes, from 0 to 1. `#` begins a comment. The last
+//       share is 1. Between two points the distribution is linear. A first share above 0 is that of messages of
+//       exactly so many bytes.
 #pragma once
 
 #include <span>

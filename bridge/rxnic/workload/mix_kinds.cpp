@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/rxnic/workload/message_kind.h"
+#include "bridge/rxnic/workload/mix_kinds.h"
 
 namespace rxnic {
 
@@ -7,7 +7,7 @@ namespace {
 
 using Mix = SenderMix;
 
-constexpr MessageKind kKinds[] = {
+constexpr MixKind kKinds[] = {
     {"send", SendOpcode::kSend, TagUse::kNone, &Mix::send},
     {"send_imm", SendOpcode::kSendImm, TagUse::kNone, &Mix::send_imm},
     {"send_inv", SendOpcode::kSendInvalidate, TagUse::kNone, &Mix::send_inv},
@@ -23,7 +23,7 @@ constexpr MessageKind kKinds[] = {
 
 }  // namespace
 
-std::span<const MessageKind> message_kinds() { return kKinds; }
+std::span<const MixKind> mix_kinds() { return kKinds; }
 
 Transport transport_of(SenderTransport t) {
   constexpr Transport kTransports[] = {Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc};
@@ -35,7 +35,7 @@ std::string_view transport_name(SenderTransport t) {
   return kNames[static_cast<std::size_t>(t)];
 }
 
-bool kind_is_legal(const MessageKind& kind, SenderTransport transport) {
+bool mix_kind_is_legal(const MixKind& kind, SenderTransport transport) {
   if (kind.tag != TagUse::kNone) return transport == SenderTransport::kRc;
   return is_legal(kind.opcode, transport_of(transport));
 }

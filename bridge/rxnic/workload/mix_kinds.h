@@ -13,17 +13,17 @@ namespace rxnic {
 
 enum class TagUse : std::uint8_t { kNone, kEager, kRendezvous };
 
-struct MessageKind {
+struct MixKind {
   std::string_view name;
   SendOpcode opcode;
   TagUse tag;
   std::uint64_t SenderMix::*weight;
 };
 
-std::span<const MessageKind> message_kinds();
+std::span<const MixKind> mix_kinds();
 Transport transport_of(SenderTransport t);
 std::string_view transport_name(SenderTransport t);  // as a page has it
 // Tagged messages are SENDs of a connected QP whose receives come from a TM SRQ: RC.
-bool kind_is_legal(const MessageKind& kind, SenderTransport transport);
+bool mix_kind_is_legal(const MixKind& kind, SenderTransport transport);
 
 }  // namespace rxnic
