@@ -32,13 +32,13 @@ class Result(Figures):
         self.took_s = took_s
 
     def row(self):
-        """What was set and every figure, as one flat dictionary."""
+        """What was set (set.NAME: some parameters share a counter's name) and every figure, as one dictionary."""
         flat = {}
         for name, value in self.of.items():
             if isinstance(value, dict):
-                flat |= value
+                flat |= {f"set.{key}": one for key, one in value.items()}
             elif value is not None:
-                flat[name] = value
+                flat[f"set.{name}"] = value
         return flat | self.figures
 
     def frame(self):
@@ -62,7 +62,7 @@ class Results(list):
         return pandas.DataFrame([one.row() for one in self if isinstance(one, Result)])
 
 
-def _started(command, arguments, of, keep, program, timeout, behind=()):
+def started(command, arguments, of, keep, program, timeout, behind=()):
     """`rxnic COMMAND --out FOLDER ARGUMENT...`: its result. The folder is new, so no other run's report is read."""
     path = rxnic.find_program(program)
     with tempfile.TemporaryDirectory(prefix="rxnic-") as folder:
@@ -97,7 +97,7 @@ def replay(source, *, config=None, set=None, seed=None, options=(), keep=None, p
     """
     of = {"source": str(source), "config": config, "seed": seed, "set": dict(set or {}), "options": dict(flags)}
     arguments = rxnic.options_of(config, set, seed, options, **flags)
-    return _started("replay", arguments, of, keep, program, timeout, [str(source)])
+    return started("replay", arguments, of, keep, program, timeout, [str(source)])
 
 
 def run(command, *, config=None, set=None, seed=None, options=(), keep=None, program=None, timeout=None, **flags):
@@ -107,7 +107,7 @@ def run(command, *, config=None, set=None, seed=None, options=(), keep=None, pro
     of = {"source": " ".join(map(str, words)), "config": config, "seed": seed, "set": dict(set or {}),
           "options": dict(flags)}
     arguments = rxnic.options_of(config, set, seed, options, **flags)
-    return _started("run", arguments, of, keep, program, timeout, ["--", *map(str, words)])
+    return started("run", arguments, of, keep, program, timeout, ["--", *map(str, words)])
 
 
 def workload(page, out, *, program=None, options=(), **flags):

@@ -43,7 +43,8 @@ OPTIONS = {
 }
 # The commands that are Python programs; the manual page names these, and their own --help has the options.
 SCRIPTS = {
-    "sweep": ["SWEEP.toml", "--help"],
+    "sweep": ["SWEEP.toml", "--out", "--jobs", "--slurm", "--only", "--dry-run", "--timeout", "--job-seconds",
+              "--example", "--quiet", "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contents that a point depends on, as hashes: the program, its source, files that options name."""
+import functools
+import hashlib
+import os
+import pathlib
+import tomllib
+
+from .. import program as rxnic
+
+RECORD = ("host.jsonl", "wire.pcap")  # of the folder of a recorded run
+
+
+class SourceRefused(Exception):
+    """What is expected of a source."""
+
+
+@functools.cache
+def file_hash(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@functools.cache
+def program_hash(program):
+    """The program itself: a model that was built anew is another one, though its version is the same."""
+    return file_hash(os.path.realpath(program))
+
+
+def texts_in(value):
+    """All texts of a parsed page."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inside)
+
+
+def page_hash(path):
+    """A workload's page, and each file that it names."""
+    hashes = [file_hash(str(path))]
+    try:
+        parsed = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return hashes[0]  # the program will say what is wrong
+    for text in texts_in(parsed):
+        named = path.parent / text
+        if text and len(text) < 1000 and named.is_file():
+            hashes.append(file_hash(str(named)))
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def source_path(source, folder):
+    """A file or folder relative to the page; a name that is none, as it is."""
+    path = folder / source
+    return str(path) if path.exists() else source
+
+
+def is_record(source, folder):
+    return (folder / source / RECORD[0]).is_file()
+
+
+@functools.cache
+def source_hash(source, folder, program):
+    """Raises SourceRefused."""
+    path = folder / source
+    if is_record(source, folder):
+        return "".join(file_hash(str(path / name)) for name in RECORD if (path / name).is_file())
+    if path.is_dir():
+        raise SourceRefused("a capture, a workload, or the folder of a run that was recorded (rxnic run --record)")
+    if path.is_file():
+        return page_hash(path) if path.suffix == ".toml" else file_hash(str(path))
+    raise SourceRefused(f"a file (relative to {folder}), or the folder of a record")
+
+
+def option_hash(name, value, folder, program):
+    """What else an option's value names: own RTL (BLOCK=FILE), or the RTL that comes along."""
+    if name not in ("rtl", "lockstep"):
+        return ""
+    hashes = []
+    for part in filter(None, value.split(",")):
+        block, _, file = part.partition("=")
+        if file and not file.startswith("dpi:"):
+            path = folder / file.removesuffix(":transactions")
+            hashes.append(file_hash(str(path)) if path.is_file() else "")
+            continue
+        here = pathlib.Path(os.path.realpath(program)).parent
+        for place in ("../../rtl", "../lib/rxnic/rtl"):
+            hashes += [file_hash(str(one)) for one in sorted((here / place).glob(f"{block.partition(':')[0]}_*.so"))]
+    return "".join(hashes)
+
+
+def effective(config, overrides, program):
+    """Every parameter's value: two configurations that say the same are the same."""
+    return {**_values_of(config or "", program), **overrides}
+
+
+@functools.cache
+def _values_of(config, program):
+    said = rxnic.start("params", "--json", *(["--config", config] if config else []), program=program)
+    return {f"{section}.{key}": one["value"] for section, keys in rxnic.json.loads(said).items()
+            for key, one in keys.items()}
