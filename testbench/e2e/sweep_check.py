@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import e2e
+import slurm_cluster
 
 # Stands for the program: notes each replay in runs.log, and does what files in its folder ask for.
 WRAPPER = """\
@@ -244,6 +245,25 @@ dma_engine.read_latency_ps = { from = "100ns", to = "10us", count = 3, log = tru
     bench.expect(" 16 points" in sweep.start("--dry-run").stdout, "the example")
 
 
+def slurm(bench):
+    """A real Slurm gives the same table to the byte as the cores of this machine, and reports a crash as they do."""
+    sweep = Sweep(bench)
+    (bench.folder / "crash_5").touch()
+    here = sweep.start("--out", "here")
+    bench.expect_equal(here.returncode, 1, "here: exit code")
+    with slurm_cluster.slurm_cluster(2) as environment:
+        sweep.environment = {**environment, **{name: sweep.environment[name] for name in ("RXNIC", "RXNIC_UNDER_TEST")}}
+        there = sweep.start("--out", "there", "--slurm=--comment=sweep")
+        jobs = bench.start("scontrol", "-o", "show", "jobs", env=environment).stdout
+    bench.expect_equal(there.returncode, 1, f"Slurm: exit code: {there.stderr}")
+    bench.expect_equal(there.stderr.replace("there/", ""), here.stderr.replace("here/", ""), "what is said")
+    bench.expect_equal(len(sweep.rows("there")), 20, "rows")
+    bench.expect(sweep.files("here") == sweep.files("there"), "Slurm gives another table")
+    bench.expect_equal(set(sweep.counts().values()), {2}, "how often each point was run, here and there")
+    ended = re.findall(r"JobName=rxnic-sweep .*JobState=COMPLETED .*Comment=sweep", jobs)
+    bench.expect(len(ended) >= 2, f"{len(ended)} jobs of Slurm have completed: {jobs}")
+
+
 # A part of PAGE, what stands there instead, the line that is named, and parts of the message.
 MISTAKES = [
     ("title", "titel", 1, "'titel'", "did you mean 'title'"),
@@ -337,7 +357,7 @@ def command(bench):
 
 
 CHECKS = {"table": table, "killed": killed, "crash": crash, "extended": extended, "chosen": chosen,
-          "mistakes": mistakes, "command": command}
+          "slurm": slurm, "mistakes": mistakes, "command": command}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
