@@ -32,7 +32,8 @@ if(RXNIC_BRIDGE)
   install(TARGETS rxnic RUNTIME DESTINATION bin COMPONENT program)
   install(TARGETS rxnic_verbs rxnic_device_files LIBRARY DESTINATION lib/rxnic COMPONENT program NAMELINK_SKIP)
   install(TARGETS rxnic_cm_agent RUNTIME DESTINATION lib/rxnic COMPONENT program)
-  install(FILES "${PROJECT_SOURCE_DIR}/build/page/page.js" DESTINATION lib/rxnic COMPONENT program OPTIONAL)
+  install(FILES "${PROJECT_SOURCE_DIR}/build/page/page.js" "${PROJECT_SOURCE_DIR}/build/page/sweep.js"
+          DESTINATION lib/rxnic COMPONENT program OPTIONAL)
   install(DIRECTORY "${PROJECT_BINARY_DIR}/rtl/" DESTINATION lib/rxnic/rtl COMPONENT program OPTIONAL
           FILES_MATCHING PATTERN "*.so" PATTERN "*_[0-9][0-9]" EXCLUDE PATTERN CMakeFiles EXCLUDE)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/scripts/rxnic_model" DESTINATION share/rxnic/scripts COMPONENT program

@@ -105,8 +105,8 @@ def opened(bench, page, **how):
         driver.quit()
 
 
-def page_of(bench, out, packets="6000", *arguments):
-    """A page of generated traffic with errors, by the script that scripts/page makes."""
+def need_browser(bench):
+    """A browser, and what scripts/page makes."""
     for program in ("chromium", "chromedriver"):
         if not shutil.which(program):
             raise e2e.Skip(program)
@@ -115,6 +115,11 @@ def page_of(bench, out, packets="6000", *arguments):
     made = bench.start(e2e.ROOT / "scripts" / "page")
     if made.returncode != 0:
         raise e2e.Skip(f"scripts/page: {made.stderr.strip()}")
+
+
+def page_of(bench, out, packets="6000", *arguments):
+    """A page of generated traffic with errors, by the script that scripts/page makes."""
+    need_browser(bench)
     trace = bench.folder / f"{out}.pcap"
     bench.start(bench.options.make_traffic, trace, packets, 32, "spare_qps=64", "errors=20000")
     script = {**os.environ, "RXNIC_PAGE_SCRIPT": str(e2e.ROOT / "build" / "page" / "page.js")}

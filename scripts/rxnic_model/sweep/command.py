@@ -14,7 +14,7 @@ from ..expression import Expression, ExpressionError
 from ..figures import suggestion
 from ..program import UsageError
 from ..runs import cores
-from . import table
+from . import table, web
 from .page import EXAMPLE, Page
 from .points import points_of
 from .schedule import Schedule, grouped, need_slurm, need_snakemake
@@ -33,6 +33,7 @@ A page to begin with:
 The results are in the folder prefetch.sweep:
   sweep.csv     a row a point
   sweep.sqlite  the same for SQL: SELECT "set.dma_engine.read_latency_ps", "rates.packets_per_s" FROM points
+  sweep.html    curves, a heat map, parallel coordinates and the points, for a browser without a network
   work          what has been run, and what the jobs said
 
 A point that has ended is never run again, also not after more values were added; started again, the sweep goes on, and
@@ -181,6 +182,19 @@ def summary(page, out, points, store, varied):
     return text, 1 if failed or lost else 0
 
 
+def write_results(page, points, store, out, program):
+    """Table and page: whether there is what draws the page."""
+    made = table.Table(points, store.records, rxnic.version(program))
+    table.write_csv(made, out / table.CSV_FILE)
+    table.write_sqlite(made, out / table.SQLITE_FILE)
+    script = web.page_script(program)
+    if script is None:
+        (out / web.FILE).unlink(missing_ok=True)  # of an earlier start
+        return False
+    web.write_page(web.data_of(page, points, made, program), script, out / web.FILE)
+    return True
+
+
 def main(arguments):
     options = parser().parse_args(arguments)
     if options.example:
@@ -211,10 +225,10 @@ def main(arguments):
         schedule.run(unique, progress, lambda: figures_known(page, store, points))
     finally:
         progress.end()
-        made = table.Table(points, store.records, rxnic.version(program))
-        table.write_csv(made, out / table.CSV_FILE)
-        table.write_sqlite(made, out / table.SQLITE_FILE)
+        drawn = write_results(page, points, store, out, program)
     text, status = summary(page, out, asked, store, varied)
+    if not drawn:
+        text.append(f"{web.FILE} was not written: scripts/page makes what draws it, once, with node and npm")
     if not options.quiet or status:
         print("\n".join(text), file=sys.stderr if status else sys.stdout)
     return status

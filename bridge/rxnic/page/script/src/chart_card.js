@@ -49,8 +49,7 @@ function export_option(chart) {
   const option = option_of(chart, false);
   const { text, panel } = ink();
   option.title = { text: chart.title, left: 8, top: 8, textStyle: { color: text, fontSize: 16 } };
-  option.legend.top = 36;
-  option.grid.top += 36;
+  for (const part of [option.legend, option.grid, option.parallel]) if (part) part.top = (part.top ?? 0) + 36;
   option.backgroundColor = panel;
   option.dataZoom = undefined;
   return option;
@@ -78,6 +77,13 @@ async function png_of(chart) {
   const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
   instance.dispose();
   return blob;
+}
+
+// Draws another chart in the place of one.
+export function replace_chart(holder, chart, file) {
+  drawn.get(file)?.dispose();
+  drawn.delete(file);
+  holder.replaceChildren(chart_card(chart, file));
 }
 
 export function chart_card(chart, file) {

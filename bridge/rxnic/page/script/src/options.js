@@ -15,7 +15,7 @@ const kInsideZoom = {
   filterMode: "none",
 };
 
-function axis_style() {
+export function axis_style() {
   const { faint, line } = ink();
   return {
     nameTextStyle: { color: faint },
@@ -30,7 +30,7 @@ function named(axis) {
   return axis.unit || axis.name;
 }
 
-function common(chart, compact) {
+export function common(chart, compact) {
   const { text, faint, line, panel } = ink();
   return {
     animation: false,
@@ -220,12 +220,18 @@ function distribution(chart, compact) {
 
 const kKinds = { time: over_time, bars: over_categories, cdf: distribution };
 
+// Another kind of chart, for a page that has it.
+export function add_kind(name, option) {
+  kKinds[name] = option;
+}
+
 export function option_of(chart, compact) {
   return kKinds[chart.kind](chart, compact);
 }
 
 // Pixels: bars need some for each category.
 export function height_of(chart) {
+  if (chart.height) return chart.height;
   if (chart.kind !== "bars") return 300;
   const bars = chart.stacked ? 1 : Math.min(chart.series.length, 6);
   return Math.max(180, 80 + chart.x.categories.length * (14 + 9 * bars));
