@@ -62,7 +62,8 @@ def charts(bench):
 
     with opened(bench, page) as driver:
         curve = drawn(driver, "curves")
-        bench.expect_equal([one["name"] for one in curve["series"]], ["dma_engine.tags 8", "dma_engine.tags 64"], "lines")
+        bench.expect_equal([one["name"] for one in curve["series"]], ["dma_engine.tags 8", "dma_engine.tags 64"],
+                           "lines")
         bench.expect_equal(curve["xAxis"][0]["type"], "log", "the axis of a logarithmic range")
         for tags, one in zip((8, 64), curve["series"]):
             for latency, value in one["data"]:
