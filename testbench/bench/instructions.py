@@ -16,6 +16,8 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 BUDGETS = HERE / "instructions.toml"
 TOLERANCE = 0.02  # above a budget
+UNSTEADY = ("library",)  # how many memcpy() needs depends on where the linker has put things; the total has them
+FEW_INSTRUCTIONS = 10  # a packet; so many more are none
 LOADS = ("send_64B_1qp", "send_64B_256qp", "send_64B_4096qp", "ud_64B", "mixed_64B_4KiB", "send_64B_1qp_5_percent",
          "tag_matching_srq_64B", "srq_linked_list_64B", "srq_cyclic_64B")
 WHOLE = ("whole_replay", "what_if")  # the program, with what it reads and reports
@@ -154,13 +156,11 @@ def read_budgets(preset):
 
 
 def excess(case, counted, budgets):
-    """What is above its budget, in words. A group of few instructions may have a hundredth of the total more."""
+    """What is above its budget, in words."""
     found = []
-    slack = budgets["total"] * 0.01
-    for name, budget in budgets.items():
+    for name, budget in ((name, budget) for name, budget in budgets.items() if name not in UNSTEADY):
         count = counted.get(name, 0)
-        allowed = budget * (1 + TOLERANCE) if name == "total" else max(budget * (1 + TOLERANCE), budget + slack)
-        if count > allowed:
+        if count > max(budget * (1 + TOLERANCE), budget + FEW_INSTRUCTIONS):
             found.append(f"{case}: {name}: {count} instructions a packet; expected at most {budget} and "
                          f"{TOLERANCE:.0%}")
     return found
