@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from . import program as rxnic
+from . import workloads
 from .figures import Figures, figures_of
 
 
@@ -83,12 +84,14 @@ def started(command, arguments, of, keep, program, timeout, behind=()):
     return Result(report, figures_of(report, rxnic.counters(path)), of, done.stderr, took)
 
 
-def replay(source, *, config=None, set=None, seed=None, options=(), keep=None, program=None, timeout=None, **flags):
+def replay(source, *, config=None, set=None, seed=None, workload=None, options=(), keep=None, program=None,
+           timeout=None, **flags):
     """`rxnic replay SOURCE`: of a capture, a workload, or the folder of a recorded run.
 
     config   a configuration's name or file
     set      {section.key: value}; a value may have a unit ("900ns")
     seed     of all random numbers
+    workload {TABLE.KEY: value} of a workload's page: {"senders.qps": 64}
     flags    further options: pace="line-rate", receiver="10.0.0.2", step_all=True, host="receive=srq"
     options  arguments as they stand on the command line, for what is no flag
     keep     a folder for what the run writes; without it the files are removed
@@ -97,7 +100,13 @@ def replay(source, *, config=None, set=None, seed=None, options=(), keep=None, p
     """
     of = {"source": str(source), "config": config, "seed": seed, "set": dict(set or {}), "options": dict(flags)}
     arguments = rxnic.options_of(config, set, seed, options, **flags)
-    return started("replay", arguments, of, keep, program, timeout, [str(source)])
+    if not workload:
+        return started("replay", arguments, of, keep, program, timeout, [str(source)])
+    of["set"] |= {f"workload.{key}": value for key, value in workload.items()}
+    with tempfile.TemporaryDirectory(prefix="rxnic-") as folder:
+        page = pathlib.Path(folder) / "workload.toml"
+        page.write_text(workloads.changed(source, workload, rxnic.find_program(program)), encoding="utf-8")
+        return started("replay", arguments, of, keep, program, timeout, [str(page)])
 
 
 def run(command, *, config=None, set=None, seed=None, options=(), keep=None, program=None, timeout=None, **flags):

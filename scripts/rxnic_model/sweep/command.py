@@ -204,10 +204,10 @@ def main(arguments):
         raise UsageError("found no page; expected SWEEP.toml (rxnic sweep --example prints one)")
     program = rxnic.find_program()
     page = Page(options.page, program)
-    points = points_of(page, program)
+    out = options.out or page.path.with_suffix(".sweep")
+    points = points_of(page, program, (out / "work").resolve())
     asked = chosen(points, options.only, page.settings())
     varied = [name for axis in page.axes for name in axis]
-    out = options.out or page.path.with_suffix(".sweep")
     jobs = options.jobs or (cores() if options.slurm is None else 100)
     store = Store(out / "work")
     store.refresh()

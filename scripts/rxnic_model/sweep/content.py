@@ -4,9 +4,9 @@ import functools
 import hashlib
 import os
 import pathlib
-import tomllib
 
 from .. import program as rxnic
+from .. import workloads
 
 RECORD = ("host.jsonl", "wire.pcap")  # of the folder of a recorded run
 
@@ -27,27 +27,20 @@ def program_hash(program):
     return file_hash(os.path.realpath(program))
 
 
-def texts_in(value):
-    """All texts of a parsed page."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for inside in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(inside)
+@functools.cache
+def resolved_workload(page, program):
+    """The page with the value of every key: what determines the workload, but for files that it names."""
+    return workloads.resolved(page, program)
 
 
-def page_hash(path):
-    """A workload's page, and each file that it names."""
-    hashes = [file_hash(str(path))]
-    try:
-        parsed = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return hashes[0]  # the program will say what is wrong
-    for text in texts_in(parsed):
-        named = path.parent / text
-        if text and len(text) < 1000 and named.is_file():
-            hashes.append(file_hash(str(named)))
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+def workload_hash(page, program):
+    """Of a workload: every key's value, and the content of each file that the page names."""
+    path = pathlib.Path(page)
+    text = resolved_workload(page, program)
+    hashes = [hashlib.sha256(text.encode()).hexdigest()]
+    for named in sorted(set(workloads.files_named(text, path.resolve().parent))) if path.is_file() else []:
+        hashes.append(file_hash(str(named)))
+    return "".join(hashes)
 
 
 def source_path(source, folder):
@@ -68,9 +61,16 @@ def source_hash(source, folder, program):
         return "".join(file_hash(str(path / name)) for name in RECORD if (path / name).is_file())
     if path.is_dir():
         raise SourceRefused("a capture, a workload, or the folder of a run that was recorded (rxnic run --record)")
+    page = source_path(source, folder)
+    if workloads.is_workload(page, program):
+        try:
+            return workload_hash(page, program)
+        except rxnic.RunError as wrong:
+            raise SourceRefused(f"a workload without mistakes: {wrong.message}") from None
     if path.is_file():
-        return page_hash(path) if path.suffix == ".toml" else file_hash(str(path))
-    raise SourceRefused(f"a file (relative to {folder}), or the folder of a record")
+        return file_hash(str(path))
+    raise SourceRefused("a file beside this page, the folder of a record, or one of the workloads that come along"
+                        f" ({', '.join(workloads.names_of_workloads(program)) or 'none'})")
 
 
 def option_hash(name, value, folder, program):

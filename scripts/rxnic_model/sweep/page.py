@@ -3,8 +3,8 @@
 
   R1  [run] holds settings that all points have. Each table of [[axes]] is crossed with the others, the first one
       slowest; the lists of one table go together (zipped) and have one length.
-  R2  A setting is source, config, seed, a parameter (section.key), or an option of `rxnic replay` (pace, rtl, ...). It
-      stands in one place only.
+  R2  A setting is source, config, seed, a parameter (section.key), a key of the workload (workload.senders.qps), or an
+      option of `rxnic replay` (pace, rtl, ...). It stands in one place only.
   R3  `where` lists conditions over the settings; a point for which one does not hold is no point.
   R4  A mistake is refused with file, line, key, what was found and what was expected.
 """
@@ -14,8 +14,9 @@ import tomllib
 from ..expression import Expression, ExpressionError
 from ..figures import suggestion
 from ..program import UsageError, parameters
+from ..workloads import keys_of_workloads
 from .lines import line_of
-from .values import OPTIONS, ValueRefused, values_of
+from .values import OPTIONS, WORKLOAD, ValueRefused, values_of
 
 BASIC = ("source", "config", "seed")
 TOP = ("title", "about", "figures", "where", "run", "axes")
@@ -49,6 +50,16 @@ seed = { from = 1, to = 2, step = 1 }
 #   nic.link_gbps = [100, 400]
 #   dma_engine.tlp_rate_mbps = ["113.7G", "454.8G"]
 """
+
+
+def flat_workload(values, name, known):
+    """{workload.TABLE.KEY: value}; a range is a value."""
+    flat = {}
+    for key, value in values.items():
+        whole = f"{name}.{key}"
+        is_table = isinstance(value, dict) and whole[len(WORKLOAD):] not in known
+        flat |= flat_workload(value, whole, known) if is_table else {whole: value}
+    return flat
 
 
 class Page:
@@ -115,14 +126,16 @@ class Page:
         for key, value in values.items():
             if key in sections and isinstance(value, dict):
                 flat |= {f"{key}.{inner}": one for inner, one in value.items()}
+            elif key == WORKLOAD[:-1] and isinstance(value, dict):
+                flat |= flat_workload(value, WORKLOAD[:-1], keys_of_workloads(self._program))
             else:
                 flat[key] = value
         for key in flat:
-            names = [*BASIC, *OPTIONS, *known]
+            names = [*BASIC, *OPTIONS, *known, *(WORKLOAD + one for one in keys_of_workloads(self._program))]
             if key not in names:
                 near = suggestion(key, names)
-                self.refuse(table, key, f"'{key}'", "source, config, seed, a parameter (rxnic params) or one of "
-                                                    f"{', '.join(OPTIONS)}{near}")
+                self.refuse(table, key, f"'{key}'", "source, config, seed, a parameter (rxnic params), workload.KEY "
+                                                    f"(rxnic workload --keys) or one of {', '.join(OPTIONS)}{near}")
         return flat
 
     def _values(self, table, key, value):

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points of a sweep, each with the key of everything that determines its figures."""
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
+import re
 
 from .. import program as rxnic
+from .. import workloads
 from ..expression import ExpressionError
 from . import content
 from .page import BASIC
-from .values import FLAG, OPTIONS, config_path
+from .values import FLAG, OPTIONS, WORKLOAD, config_path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,24 +20,50 @@ class Point:
     number: int  # from 1, in the order of the page
     settings: dict  # {setting: value}
     key: str  # two points of one key have the same figures
+    source: str  # what is replayed
 
 
 def split(settings, folder):
-    """(source, config, seed, parameters, options) of a point, with paths that do not depend on the working folder."""
+    """(source, config, seed, parameters, options) of a point; paths do not depend on the working folder."""
     config = settings.get("config")
-    parameters = {key: value for key, value in settings.items() if "." in key}
+    parameters = {key: value for key, value in settings.items() if "." in key and not key.startswith(WORKLOAD)}
     options = {key: value for key, value in settings.items() if key in OPTIONS and value != "" and value is not False}
     return (content.source_path(settings["source"], folder), config and config_path(config, folder),
             settings.get("seed", 1), parameters, options)
 
 
-def key_of(settings, folder, program):
+def keys_set(settings):
+    """{TABLE.KEY: value} of the workload that a point changes."""
+    return {key[len(WORKLOAD):]: value for key, value in settings.items() if key.startswith(WORKLOAD)}
+
+
+def source_of(settings, folder, program, work):
+    """What is replayed: the source, or a page in `work` that has other values of some keys. Raises RunError."""
+    source = content.source_path(settings["source"], folder)
+    overrides = keys_set(settings)
+    return changed_page(source, tuple(overrides.items()), program, work) if overrides else source
+
+
+@functools.cache
+def changed_page(source, overrides, program, work):
+    if not workloads.is_workload(source, program):
+        raise rxnic.RunError("source: found no workload, expected one, whose keys can be set", 2)
+    text = workloads.changed(source, dict(overrides), program)
+    path = work / "workloads" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    content.resolved_workload(str(path), program)
+    return str(path)
+
+
+def key_of(settings, folder, program, source):
     """The hash of what determines a point: the program, the source, all parameters, seed and options."""
     _, config, seed, parameters, options = split(settings, folder)
     record = content.is_record(settings["source"], folder)
     whole = {
         "program": content.program_hash(program),
-        "source": content.source_hash(settings["source"], folder, program),
+        "source": content.workload_hash(source, program) if keys_set(settings) else
+                  content.source_hash(settings["source"], folder, program),
         # A record has a configuration of its own, which only what is set changes.
         "parameters": parameters if record and not config else content.effective(config, parameters, program),
         "what_if": record and bool(config or parameters),
@@ -45,9 +74,9 @@ def key_of(settings, folder, program):
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def arguments_of(settings, folder):
+def arguments_of(settings, folder, source):
     """Arguments of `rxnic replay`, without --out."""
-    source, config, seed, parameters, options = split(settings, folder)
+    _, config, seed, parameters, options = split(settings, folder)
     words = rxnic.options_of(config, parameters, seed)
     for name, value in options.items():
         if name in ("rtl", "lockstep"):
@@ -65,8 +94,30 @@ def with_path(part, folder):
     return f"{block}={path}{':transactions' if file.endswith(':transactions') else ''}" if path.is_file() else part
 
 
-def points_of(page, program):
-    """[Point] of a page, in its order: the last axis is fastest."""
+def refuse_workload(page, settings, wrong):
+    """A page of a workload that the program refuses: the key that its message names."""
+    found = re.search(r"([\w.]+): found (.*), expected (.*)", wrong.message, re.S)
+    keys = list(keys_set(settings))
+    key = next((one for one in keys if found and found[1].endswith(one)), keys[0])
+    number = next((n for n, axis in enumerate(page.axes) if WORKLOAD + key in axis), None)
+    page.refuse(("run", 0) if number is None else ("axes", number), WORKLOAD + key,
+                found[2] if found else wrong.message, found[3] if found else "a workload")
+
+
+def resolved_settings(page, settings, program, work):
+    """(source, settings with the values that the program took for keys of the workload)."""
+    try:
+        source = source_of(settings, page.folder, program, work)
+    except rxnic.RunError as wrong:
+        refuse_workload(page, settings, wrong)
+    for key in keys_set(settings):
+        value = workloads.value_of(content.resolved_workload(source, program), key)
+        settings = {**settings, WORKLOAD + key: settings[WORKLOAD + key] if value is None else value}
+    return source, settings
+
+
+def points_of(page, program, work):
+    """[Point] of a page, in its order: the last axis is fastest. Pages of changed workloads are written into `work`."""
     points = []
     groups = [[dict(zip(axis, values)) for values in zip(*axis.values())] for axis in page.axes]
     for chosen in itertools.product(*groups):
@@ -74,12 +125,13 @@ def points_of(page, program):
         for part in chosen:
             settings |= part
         settings = {name: settings[name] for name in sorted(settings, key=lambda one: place_of(one, page))}
+        source, settings = resolved_settings(page, settings, program, work)
         try:
             if not all(condition.value(settings) for condition in page.where):
                 continue
         except ExpressionError as wrong:
             page.refuse(("", 0), "where", str(wrong), "a condition that can be found true or false at each point")
-        points.append(Point(len(points) + 1, settings, key_of(settings, page.folder, program)))
+        points.append(Point(len(points) + 1, settings, key_of(settings, page.folder, program, source), source))
     if not points:
         page.refuse(("", 0), "where" if page.where else "axes", "no point that is left", "at least one")
     return points

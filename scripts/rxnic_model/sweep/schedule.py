@@ -108,7 +108,8 @@ class Schedule:
         job = {"name": f"{self.generation}-{number}", "generation": self.generation, "local": self.slurm is None,
                "program": self.program, "timeout": self.timeout, "folder": str(self.store.folder.resolve()),
                "page_folder": str(self.page.folder),
-               "points": [[point.key, arguments_of(point.settings, self.page.folder)] for point in points]}
+               "points": [[point.key,
+                           arguments_of(point.settings, self.page.folder, point.source)] for point in points]}
         path = self.folder / f"job-{number}.json"
         path.write_text(json.dumps(job), encoding="utf-8")
         return path

@@ -18,6 +18,7 @@ OPTIONS = {"pace": TEXT, "host": TEXT, "receiver": TEXT, "pair": TEXT, "psn": TE
            "udp-port": TEXT, "loop": TEXT, "from": TEXT, "to": TEXT, "warmup": TEXT, "rtl": TEXT, "lockstep": TEXT,
            "clock-always": FLAG, "random-init": TEXT}
 RANGES = ({"from", "to", "step"}, {"from", "to", "factor"}, {"from", "to", "count"}, {"from", "to", "count", "log"})
+WORKLOAD = "workload."  # before a key of `rxnic workload --keys`
 MOST = 1_000_000  # values of one range
 
 
@@ -43,7 +44,7 @@ def parameter_value(key, text, program):
 
 def number_of(key, value, program):
     """An end of a range, as a number."""
-    if "." in key:
+    if "." in key and not key.startswith(WORKLOAD):
         value = parameter_value(key, rxnic.text_of(value), program)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueRefused(repr(value), "a number, for a range")
@@ -98,6 +99,8 @@ def checked(key, value, program, folder):
     """One value of a setting as the points have it. Raises ValueRefused."""
     if isinstance(value, (list, dict)) or value is None:
         raise ValueRefused(repr(value), "a number, a text, true or false")
+    if key.startswith(WORKLOAD):
+        return value  # the points ask the program, with the other keys
     if "." in key:
         return parameter_value(key, rxnic.text_of(value), program)
     if key == "seed":
