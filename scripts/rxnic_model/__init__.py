@@ -15,6 +15,8 @@ from .expression import Expression, ExpressionError
 from .figures import UnknownFigure, figures_of
 from .program import RunError, UsageError, find_program, start, text_of
 from .runs import Result, Results, replay, run, several, workload
+from .sweeps.run import sweep
 
 __all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError",
-           "figures_of", "find_program", "replay", "run", "several", "start", "text_of", "workload"]
+           "figures_of", "find_program", "replay", "run", "several", "start", "sweep", "text_of",
+           "workload"]

@@ -10,7 +10,7 @@ import pathlib
 import signal
 import sys
 
-COMMANDS = {"sweep": "rxnic_model.sweep.command"}  # its name: the module
+COMMANDS = {"sweep": "rxnic_model.sweeps.command"}  # its name: the module
 
 
 def main():

@@ -15,7 +15,7 @@ BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, 
 COMPARE = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
            ast.NotEq: operator.ne, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
 UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_}
-LONGEST = 2000  # characters; deeper nesting than that is no condition of anybody
+LONGEST, DEEPEST = 2000, 100  # characters, and parts in parts
 
 
 class ExpressionError(ValueError):
@@ -55,7 +55,9 @@ class Expression:
     def _part(self, node):
         return ast.get_source_segment(self.text.strip(), node) or type(node).__name__
 
-    def _check(self, node, known):
+    def _check(self, node, known, depth=0):
+        if depth > DEEPEST:
+            raise ExpressionError(f"found parts that are nested {depth} deep; expected at most {DEEPEST}")
         name = _dotted(node)
         if name is not None:
             self._meant[name] = self._resolve(name, known)
@@ -65,20 +67,20 @@ class Expression:
                 raise ExpressionError(f"found {self._part(node)}; expected a number, or text in quotes")
         elif isinstance(node, (ast.BoolOp, ast.List, ast.Tuple)):
             for part in node.values if isinstance(node, ast.BoolOp) else node.elts:
-                self._check(part, known)
+                self._check(part, known, depth + 1)
         elif isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-            self._check(node.left, known)
-            self._check(node.right, known)
+            self._check(node.left, known, depth + 1)
+            self._check(node.right, known, depth + 1)
         elif isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
-            self._check(node.operand, known)
+            self._check(node.operand, known, depth + 1)
         elif isinstance(node, ast.Compare) and all(type(op) in COMPARE for op in node.ops):
             for part in [node.left, *node.comparators]:
-                self._check(part, known)
+                self._check(part, known, depth + 1)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             if node.func.id not in FUNCTIONS:
                 raise ExpressionError(f"found {node.func.id}(); expected one of {', '.join(sorted(FUNCTIONS))}")
             for part in node.args:
-                self._check(part, known)
+                self._check(part, known, depth + 1)
         else:
             raise ExpressionError(f"found '{self._part(node)}'; expected names, numbers, + - * / // %, comparisons, "
                                   "and, or, not")

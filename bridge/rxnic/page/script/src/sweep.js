@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a sweep: a figure over the axes as curves and as a heat map, all of them as parallel coordinates, and
-// the points as a table. The data is what scripts/rxnic_model/sweep/web.py says.
+// the points as a table. The data is what scripts/rxnic_model/sweeps/web.py says.
 import { draw_all, drawn, replace_chart } from "./chart_card.js";
 import { button, element } from "./dom.js";
 import style from "./style.css";

@@ -142,7 +142,7 @@ class Schedule:
         processes = []
         for n in range(jobs):
             path = self._write(f"first-{n}", points[n::jobs])
-            processes.append(subprocess.Popen([sys.executable, "-m", "rxnic_model.sweep.job", str(path)],
+            processes.append(subprocess.Popen([sys.executable, "-m", "rxnic_model.sweeps.job", str(path)],
                                               env=self._environment(), preexec_fn=die_with_parent))
         self._watch(processes, progress, "")
 
@@ -151,7 +151,7 @@ class Schedule:
         groups = grouped(points, seconds_each, self.jobs, self.job_seconds)
         for n, group in enumerate(groups):
             self._write(n, group)
-        command = f"exec {shlex.quote(sys.executable)} -m rxnic_model.sweep.job"
+        command = f"exec {shlex.quote(sys.executable)} -m rxnic_model.sweeps.job"
         # Snakemake formats the command and reads it as Python.
         escaped = [text.replace("{", "{{").replace("}", "}}").replace("\\", "\\\\").replace('"', '\\"')
                    for text in (command, shlex.quote(str(self.folder)))]

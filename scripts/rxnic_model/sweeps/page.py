@@ -66,21 +66,25 @@ class Page:
     """What a page says: `title`, `about`, `figures`, `run` {setting: value}, `axes` [{setting: [value]}], `where`
     [Expression], `folder` that sources are relative to."""
 
-    def __init__(self, path, program):
-        self.path = pathlib.Path(path)
-        self.folder = self.path.resolve().parent
-        self._program = program
+    @classmethod
+    def read(cls, path, program):
+        """A file. Raises UsageError."""
+        path = pathlib.Path(path)
         try:
-            self._text = self.path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except OSError as wrong:
             raise UsageError(f"{path}: found {wrong.strerror}; expected a page of a sweep (rxnic sweep --example)"
                              ) from None
         except UnicodeDecodeError as wrong:
             raise UsageError(f"{path}: found {wrong.reason}; expected text in UTF-8") from None
         try:
-            parsed = tomllib.loads(self._text)
+            parsed = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as wrong:
             raise UsageError(f"{path}: found {wrong}; expected TOML") from None
+        return cls(parsed, path, text, program, path.resolve().parent)
+
+    def __init__(self, parsed, path, text, program, folder):
+        self.path, self.folder, self._text, self._program = path, folder, text, program
         for key in parsed:
             if key not in TOP:
                 self.refuse(("", 0), key, f"'{key}'", f"one of {', '.join(TOP)}{suggestion(key, TOP)}")

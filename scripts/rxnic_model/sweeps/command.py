@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `rxnic sweep`."""
+"""The command line of `rxnic sweep`, its progress, and what it says at the end."""
 import argparse
 import pathlib
 import re
@@ -10,15 +10,11 @@ import time
 
 from .. import program as rxnic
 from ..command_line import CommandParser
-from ..expression import Expression, ExpressionError
-from ..figures import suggestion
 from ..program import UsageError
-from ..runs import cores
 from . import table, web
 from .page import EXAMPLE, Page
-from .points import points_of
-from .schedule import Schedule, grouped, need_slurm, need_snakemake
-from .store import Store
+from .run import How, Sweep
+from .schedule import LOCAL_SECONDS, grouped
 
 ABOUT = """\
 Run the model at many points, and make one table of all figures: what was set, every figure by its name in rxnic
@@ -76,29 +72,6 @@ def parser():
     return made
 
 
-def chosen(points, only, settings):
-    """Those of --only."""
-    if only is None:
-        return points
-    if re.fullmatch(r"\s*\d+(\s*-\s*\d+)?(\s*,\s*\d+(\s*-\s*\d+)?)*\s*", only):
-        numbers = set()
-        for part in only.split(","):
-            first, _, last = part.partition("-")
-            low, high = int(first), int(last or first)
-            if not 1 <= low <= high <= len(points):
-                raise UsageError(f"--only: found {part.strip()}; expected points from 1 to {len(points)}")
-            numbers |= set(range(low, high + 1))
-        return [point for point in points if point.number in numbers]
-    try:
-        condition = Expression(only, settings)
-        found = [point for point in points if condition.value(point.settings)]
-    except ExpressionError as wrong:
-        raise UsageError(f"--only: {wrong}") from None
-    if not found:
-        raise UsageError(f"--only: found no point for which {only} holds; expected at least one")
-    return found
-
-
 def words_of(point, varied):
     """What a point has that others have not."""
     return ", ".join(f"{name}={rxnic.text_of(point.settings[name])}" for name in varied) or "the only one"
@@ -139,60 +112,54 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def figures_known(page, store, points):
-    """The figures that the page asks for exist in some run. Raises UsageError."""
-    ended = [store.records[point.key] for point in points if store.ended(point.key)]
-    names = {name for record in ended for name in record["figures"]}
-    for figure in page.figures if ended else []:
-        if figure not in names:
-            page.refuse(("", 0), "figures", f"'{figure}', which no run has",
-                        f"names of rxnic counters or of report.json{suggestion(figure, sorted(names))}")
-
-
-def dry_run(page, points, asked, store, jobs, varied):
-    left = {point.key: point for point in asked if not store.ended(point.key)}
-    print(f"{page.title}: {len(points)} points, {len(asked)} asked for, {len(left)} to run")
-    took = [record["took_s"] for record in store.records.values() if record["status"] == 0]
+def dry_run(sweep, how):
+    left = {point.key: point for point in sweep.asked if not sweep.store.ended(point.key)}
+    print(f"{sweep.page.title}: {len(sweep.points)} points, {len(sweep.asked)} asked for, {len(left)} to run")
+    took = [record["took_s"] for record in sweep.store.records.values() if record["status"] == 0]
     if left and took:
-        each = sum(took) / len(took)
-        groups = grouped(list(left), each, jobs, 20)
+        each, jobs = sum(took) / len(took), how.at_a_time()
+        groups = grouped(list(left), each, jobs, how.job_seconds or LOCAL_SECONDS)
         print(f"a point took {each:.3g} s so far: {clock(each * len(left) / jobs)} with {jobs} at a time, "
               f"{len(groups)} jobs")
-    for point in asked[:SHOWN]:
-        print(f"  {point.number:5}  {'ended ' if store.ended(point.key) else 'to run'}  {words_of(point, varied)}")
-    if len(asked) > SHOWN:
-        print(f"  and {len(asked) - SHOWN} more")
+    for point in sweep.asked[:SHOWN]:
+        state = "to run" if point.key in left else "ended "
+        print(f"  {point.number:5}  {state}  {words_of(point, sweep.varied)}")
+    if len(sweep.asked) > SHOWN:
+        print(f"  and {len(sweep.asked) - SHOWN} more")
     return 0
 
 
-def summary(page, out, points, store, varied):
-    """What is said at the end: the exit status."""
-    failed = [point for point in points if point.key in store.records and not store.ended(point.key)]
-    lost = [point for point in points if point.key not in store.records]
-    text = [f"{page.title}: {len(points) - len(failed) - len(lost)} of {len(points)} points; {out / table.CSV_FILE}"]
+def extremes(sweep):
+    """Where each figure that the page asks for is smallest and largest."""
+    for figure in sweep.page.figures:
+        found = [(sweep.store.records[point.key]["figures"].get(figure), point) for point in sweep.asked
+                 if sweep.store.ended(point.key)]
+        found = [(value, point) for value, point in found if isinstance(value, (int, float))]
+        if found:
+            low, high = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
+            yield f"{figure}: {low[0]:.6g} at {words_of(low[1], sweep.varied)}" if low[0] == high[0] else (
+                f"{figure}: from {low[0]:.6g} at {words_of(low[1], sweep.varied)}\n"
+                f"{' ' * len(figure)}    to {high[0]:.6g} at {words_of(high[1], sweep.varied)}")
+
+
+def summary(sweep, drawn):
+    """What is said at the end, and the exit status."""
+    failed, lost = sweep.failed(), sweep.lost()
+    ended = len(sweep.asked) - len(failed) - len(lost)
+    text = [f"{sweep.page.title}: {ended} of {len(sweep.asked)} points; {sweep.out / table.CSV_FILE}", *extremes(sweep)]
     if failed:
         text.append(f"{len(failed)} failed, and are tried again when the sweep is started again:")
         for point in failed[:SHOWN]:
-            record = store.records[point.key]
-            text.append(f"  {point.number:5}  {words_of(point, varied)}: {record['error']} (status {record['status']})")
+            record = sweep.store.records[point.key]
+            text.append(f"  {point.number:5}  {words_of(point, sweep.varied)}: {record['error']} "
+                        f"(status {record['status']})")
         if len(failed) > SHOWN:
             text.append(f"  and {len(failed) - SHOWN} more: status and error in {table.CSV_FILE}")
     if lost:
-        text.append(f"{len(lost)} were not run: {store.folder / 'snakemake.log'} says why")
+        text.append(f"{len(lost)} were not run: {sweep.store.folder / 'snakemake.log'} says why")
+    if not drawn:
+        text.append(f"{web.FILE} was not written: scripts/page makes what draws it, once, with node and npm")
     return text, 1 if failed or lost else 0
-
-
-def write_results(page, points, store, out, program):
-    """Table and page: whether there is what draws the page."""
-    made = table.Table(points, store.records, rxnic.version(program))
-    table.write_csv(made, out / table.CSV_FILE)
-    table.write_sqlite(made, out / table.SQLITE_FILE)
-    script = web.page_script(program)
-    if script is None:
-        (out / web.FILE).unlink(missing_ok=True)  # of an earlier start
-        return False
-    web.write_page(web.data_of(page, points, made, program), script, out / web.FILE)
-    return True
 
 
 def main(arguments):
@@ -203,32 +170,19 @@ def main(arguments):
     if options.page is None:
         raise UsageError("found no page; expected SWEEP.toml (rxnic sweep --example prints one)")
     program = rxnic.find_program()
-    page = Page(options.page, program)
-    out = options.out or page.path.with_suffix(".sweep")
-    points = points_of(page, program, (out / "work").resolve())
-    asked = chosen(points, options.only, page.settings())
-    varied = [name for axis in page.axes for name in axis]
-    jobs = options.jobs or (cores() if options.slurm is None else 100)
-    store = Store(out / "work")
-    store.refresh()
+    page = Page.read(options.page, program)
+    sweep = Sweep(page, options.out or page.path.with_suffix(".sweep"), options.only, program)
+    how = How(options.jobs, None if options.slurm is None else shlex.split(options.slurm), options.timeout,
+              options.job_seconds)
     if options.dry_run:
-        return dry_run(page, points, asked, store, jobs, varied)
-    if options.slurm is not None:
-        need_slurm()
-        need_snakemake()
+        return dry_run(sweep, how)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    schedule = Schedule(store, page, program, jobs, None if options.slurm is None else shlex.split(options.slurm),
-                        options.timeout, options.job_seconds)
-    progress = Progress(store, asked, options.quiet)
-    unique = list({point.key: point for point in asked}.values())
+    progress = Progress(sweep.store, sweep.asked, options.quiet)
     try:
-        schedule.run(unique, progress, lambda: figures_known(page, store, points))
+        drawn = sweep.run(how, progress)
     finally:
         progress.end()
-        drawn = write_results(page, points, store, out, program)
-    text, status = summary(page, out, asked, store, varied)
-    if not drawn:
-        text.append(f"{web.FILE} was not written: scripts/page makes what draws it, once, with node and npm")
+    text, status = summary(sweep, drawn)
     if not options.quiet or status:
         print("\n".join(text), file=sys.stderr if status else sys.stdout)
     return status

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points, one after the other: what a job of Snakemake runs, here or on a cluster's machine.
 
-usage: python3 -m rxnic_model.sweep.job JOB.json
+usage: python3 -m rxnic_model.sweeps.job JOB.json
 
 A point that fails or crashes is noted and stops nothing.
 """

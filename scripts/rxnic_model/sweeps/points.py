@@ -62,8 +62,8 @@ def key_of(settings, folder, program, source):
     record = content.is_record(settings["source"], folder)
     whole = {
         "program": content.program_hash(program),
-        "source": content.workload_hash(source, program) if keys_set(settings) else
-                  content.source_hash(settings["source"], folder, program),
+        "source": content.workload_hash(source, program) if keys_set(settings) else content.source_hash(
+            settings["source"], folder, program),
         # A record has a configuration of its own, which only what is set changes.
         "parameters": parameters if record and not config else content.effective(config, parameters, program),
         "what_if": record and bool(config or parameters),

@@ -34,7 +34,7 @@ def resolved_workload(page, program):
 
 
 def workload_hash(page, program):
-    """Of a workload: every key's value, and the content of each file that the page names."""
+    """Hashes of a workload: every key's value, and the content of each file that the page names."""
     path = pathlib.Path(page)
     text = resolved_workload(page, program)
     hashes = [hashlib.sha256(text.encode()).hexdigest()]
