@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bridge/rtl/rtl_blocks.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/engine/bench.h"
 
 namespace rxnic {
 

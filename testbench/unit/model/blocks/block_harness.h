@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "model/nic/nic_blocks.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/engine/bench.h"
 
 namespace rxnic {
 

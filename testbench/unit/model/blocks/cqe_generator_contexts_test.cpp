@@ -6,6 +6,7 @@
 #include <random>
 
 #include "testbench/unit/model/blocks/cqe_generator_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::cqe_generator_contexts_test {

@@ -10,6 +10,7 @@
 #include "model/core/receive_queue/wqe_slots.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/blocks/cqe_generator_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::cqe_generator_test {

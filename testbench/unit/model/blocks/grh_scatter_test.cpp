@@ -11,6 +11,7 @@
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/blocks/grh_scatter_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic::grh_scatter_test {

@@ -11,6 +11,7 @@
 #include "model/core/responder/responder.h"
 #include "model/types/wq_command.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_contexts_test {
 namespace {

@@ -9,6 +9,7 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/blocks/srq_wqe_fetcher_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_test {
 

@@ -7,6 +7,7 @@
 #include "model/core/responder/responder.h"
 #include "model/core/tag_matching/tag_headers.h"
 #include "testbench/unit/model/blocks/tag_match_cam_harness.h"
+#include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_test {
 
