@@ -227,7 +227,7 @@ module grh_scatter #(
   rxnic_link_pkg::completion_request_t packet;
   job_t     taken;
   refused_t refused;
-  logic     refuse, too_long, forward;
+  logic     refuse, refuses_more, too_long, forward;
   logic [LengthBits:0] moved;
   logic [32:0]         total;  // bytes of the message, with this packet
 
@@ -325,6 +325,7 @@ module grh_scatter #(
       packet.byte_count = in_i.message_bytes[31:0];
     end
     refused.residence = in_i.residence;
+    refuses_more = take && too_long && in_i.line != '1;  // (R4) of a QP: its context has a line
     refusals_valid_o = take && too_long && reliable;
     refusals_o = {rxnic_link_pkg::RefusalKindError, in_i.line, 32'd0, 32'hffffffff};  // line, request, buffer
   end
@@ -354,14 +355,14 @@ module grh_scatter #(
         beats_q <= beats_q - BeatBits'(1);
       end
       mature_q <= mature_q + matured - CountBits'(leaving);
-      if (take && too_long) refused_valid_q[in_i.line[LineBits-1:0]] <= 1'b1;
+      if (refuses_more) refused_valid_q[in_i.line[LineBits-1:0]] <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
     job_q <= take ? taken : looked;
     if (take) packet_q <= packet;
-    if (take && too_long) refused_q[in_i.line[LineBits-1:0]] <= refused;  // (R4)
+    if (refuses_more) refused_q[in_i.line[LineBits-1:0]] <= refused;
     if (finished && job_q.has_cursor) cursors_q[packet_q.wqe_slot[SlotBits-1:0]] <= looked.cursor;  // (R3)
   end
 

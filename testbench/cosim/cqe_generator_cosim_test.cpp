@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rtl/cqe_generator.sv against model/blocks/cqe_generator: random packets, doorbells, commands and failures, with
 // random back-pressure.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,14 +17,13 @@
 namespace rxnic::cqe_generator_cosim_test {
 namespace {
 
-using cqe_generator_scene::params_of;
 using cqe_generator_scene::Scene;
 
-class CqeGeneratorCosim : public testing::TestWithParam<CqeGeneratorParams> {
+class CqeGeneratorCosim : public testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
     if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
-    params_ = params_of(GetParam());
+    params_ = GetParam().params;
   }
   Params params_;
 };
@@ -271,50 +269,8 @@ TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5
   EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
 }
 
-CqeGeneratorParams small() {
-  CqeGeneratorParams p;
-  p.event_latency_cycles = 8;
-  p.moderation_unit_ps = 16'001;  // a part of a cycle counts
-  p.cq_contexts = 8;
-  p.cq_context_ways = 2;
-  p.cq_misses_in_flight = 2;
-  p.moderation_timers = 2;
-  return p;
-}
-CqeGeneratorParams compressing() {
-  CqeGeneratorParams p = small();
-  p.compression = true;
-  p.compression_max = 9;
-  p.compression_timeout_cycles = 40;
-  p.latency_cycles = 1;
-  p.event_latency_cycles = 1;
-  p.cycles_per_cqe = 2;
-  p.cq_contexts = 4;
-  p.cq_context_ways = 4;
-  p.cq_misses_in_flight = 1;
-  p.write_depth = 5;
-  p.event_depth = 7;
-  return p;
-}
-CqeGeneratorParams wide() {
-  CqeGeneratorParams p = small();
-  p.cqe_bytes = 128;
-  p.compression = true;
-  p.compression_max = 8;
-  p.latency_cycles = 9;
-  p.cq_contexts = 8;
-  p.cq_context_ways = 1;
-  p.cq_misses_in_flight = 4;
-  p.moderation_timers = 1;
-  return p;
-}
-// As CMakeLists.txt says it (twins.py).
-std::string name_of(const testing::TestParamInfo<CqeGeneratorParams>& info) {
-  const CqeGeneratorParams& p = info.param;
-  return fmt::format("CqContexts{}CqContextWays{}Latency{}", p.cq_contexts, p.cq_context_ways, p.latency_cycles);
-}
-INSTANTIATE_TEST_SUITE_P(Configurations, CqeGeneratorCosim,
-                         testing::Values(CqeGeneratorParams{}, small(), compressing(), wide()), name_of);
+INSTANTIATE_TEST_SUITE_P(Configurations, CqeGeneratorCosim, testing::ValuesIn(cqe_generator_scene::configurations()),
+                         [](const testing::TestParamInfo<Configuration>& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace rxnic::cqe_generator_cosim_test

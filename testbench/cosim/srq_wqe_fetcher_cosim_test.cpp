@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rtl/srq_wqe_fetcher.sv against model/blocks/srq_wqe_fetcher: random packets, doorbells, commands and flushes, with
 // random back-pressure; its latencies; in the model's place; as transactions.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -28,19 +27,13 @@
 namespace rxnic::srq_wqe_fetcher_cosim_test {
 namespace {
 
-using srq_wqe_fetcher_scene::params_of;
 using srq_wqe_fetcher_scene::Scene;
-
-struct Configuration {
-  SrqWqeFetcherParams fetcher;
-  bool other = false;  // than the defaults: what other blocks' parameters say
-};
 
 class SrqWqeFetcherCosim : public testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
     if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
-    params_ = params_of(GetParam().fetcher, GetParam().other);
+    params_ = GetParam().params;
   }
   Params params_;
 };
@@ -282,48 +275,8 @@ TEST_P(SrqWqeFetcherCosim, ADoorbellWaitsForItsContextAtThePins) {  // R14
   EXPECT_EQ(rtl.failure(), "");
 }
 
-SrqWqeFetcherParams small() {
-  SrqWqeFetcherParams p;
-  p.prefetch_depth = 5;
-  p.queues = 5;
-  p.wqes_per_read = 3;
-  p.reads_in_flight = 3;
-  p.hit_cycles = 1;
-  p.pipeline_depth = 4;
-  p.wqe_store_entries = 6;
-  p.wqe_store_share = 2;
-  p.late_flushes = 2;
-  p.queue_contexts = 8;
-  p.queue_context_ways = 2;
-  p.queue_misses_in_flight = 2;
-  return p;
-}
-SrqWqeFetcherParams greedy() {
-  SrqWqeFetcherParams p;
-  p.prefetch = PrefetchPolicy::kGreedy;
-  p.prefetch_depth = 8;
-  p.queues = 3;
-  p.wqes_per_read = 4;
-  p.reads_in_flight = 4;
-  p.hit_cycles = 7;
-  p.pipeline_depth = 12;
-  p.sequential_prefetch = false;
-  p.wqe_store_entries = 5;
-  p.wqe_store_share = 0;
-  p.late_flushes = 1;
-  p.queue_contexts = 4;
-  p.queue_context_ways = 4;
-  p.queue_misses_in_flight = 1;
-  return p;
-}
-// As CMakeLists.txt says it (twins.py).
-std::string name_of(const testing::TestParamInfo<Configuration>& info) {
-  const SrqWqeFetcherParams& p = info.param.fetcher;
-  return fmt::format("PrefetchDepth{}Queues{}QueueContexts{}", p.prefetch_depth, p.queues, p.queue_contexts);
-}
-INSTANTIATE_TEST_SUITE_P(Configurations, SrqWqeFetcherCosim,
-                         testing::Values(Configuration{}, Configuration{small(), true}, Configuration{greedy()}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Configurations, SrqWqeFetcherCosim, testing::ValuesIn(srq_wqe_fetcher_scene::configurations()),
+                         [](const testing::TestParamInfo<Configuration>& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace rxnic::srq_wqe_fetcher_cosim_test

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <deque>
 #include <optional>
 
@@ -20,7 +21,12 @@ namespace rxnic::srq_wqe_fetcher_scene {
 class Driver final : public Block {
  public:
   Driver(const sc_core::sc_module_name& name, SrqWqeFetcherHarness& at, std::uint64_t seed, Cycle end)
-      : Block(name), at_(at), random_(seed), end_(end) {
+      : Block(name),
+        at_(at),
+        random_(seed),
+        edges_(seed),
+        end_(end),
+        cache_bits_(std::countr_zero(at.shared.contexts.size())) {
     at.out.on_value([this](Cycle now, const ScatterJob& p) { left_.push_back({now, p}); });
     at.refusals.on_value([this](Cycle now, const Refusal& r) { refused_.push_back({now, r}); });
     at.replies.accept_when([this](Cycle c) { return mood_ != 8 || c.count % 64 == 0; });
@@ -29,7 +35,7 @@ class Driver final : public Block {
 
   // `cached`: contexts of queues that the device holds. The others have taken many WQEs already.
   void create_at_first(std::uint32_t cached) {
-    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_);
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_, edges_);
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = at_.dut.create(queues_[n].context, at_.host);
     for (std::uint32_t n = cached; n < kAtFirst; ++n) grow_old(queues_[n]);
     for (PacketHandle& buffer : buffers_) buffer = at_.shared.packets.allocate(PacketClass::kReceive);
@@ -38,6 +44,9 @@ class Driver final : public Block {
       renew(n);
     }
   }
+  const Edges& edges() const { return edges_; }
+  // The n-th QP's line of the context cache.
+  std::uint32_t line_of(std::uint32_t n) const { return place_of(n, static_cast<unsigned>(cache_bits_)); }
   void see(Cycle now, const ContextPin& p) { pins_.push_back({now, p}); }
 
   Cycle step(Cycle now) override {
@@ -111,11 +120,17 @@ class Driver final : public Block {
     if (reply_) answer(*reply_);
     reply_.reset();
   }
+  std::uint32_t at_line(std::uint32_t line) const {
+    std::uint32_t n = 0;
+    while (line_of(n) != line) ++n;
+    return n;
+  }
   std::uint32_t any_number() { return static_cast<std::uint32_t>(random_.bits()); }
   // In host memory: a queue that all of its WQEs were taken of.
   void grow_old(Queue& queue) {
     auto record = at_.host.load<WqRecord>(queue_context_address(queue.id));
-    record.producer = record.taken = queue.producer = any_number();
+    queue.producer = edges_.one_in(4) ? any_number() : edges_.counter(8);
+    record.producer = record.taken = queue.producer;
     if (record.layout == WqLayout::kLinkedList) record.next_slot = queue.slot(queue.producer);
     at_.host.store(queue_context_address(queue.id), record);
   }
@@ -127,7 +142,7 @@ class Driver final : public Block {
                                                 Transport::kRc, Transport::kUc, Transport::kXrc, Transport::kRaw};
     line = {};
     line.tagged = random_.one_in(2);
-    line.messages = any_number();
+    line.messages = edges_.one_in(2) ? any_number() : edges_.counter(8);
     line.epoch = static_cast<std::uint16_t>(any_number());
     do line.queue = random_.below(random_.one_in(2) ? 3 : kQueues);
     while (queues_[line.queue].id == kNoWq);
@@ -176,7 +191,7 @@ class Driver final : public Block {
     } else if (queue.id != kNoWq && queue.bound < std::min(room, kListed)) {
       const std::uint32_t most = std::min(room, kListed) - queue.bound,
                           count = 1 + random_.below(std::min(most, mood_ == 2 ? 2u : 12u));
-      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, at_.host, queue, queue.producer++);
+      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, edges_, at_.host, queue, queue.producer++);
       queue.bound += count;
       d.value = queue.producer;
     }
@@ -210,7 +225,7 @@ class Driver final : public Block {
       return ask(now, c);
     }
     if (queue.id == kNoWq) {
-      made_ = random_queue(random_);
+      made_ = random_queue(random_, edges_);
       c = wq_command(WqOperation::kCreate, made_.context);
       if (random_.one_in(12)) c.slots = std::array{0u, 6u, 3 | any_number(), 1u << 25}[random_.below(4)];
       if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 | any_number() << 16 : 16;
@@ -408,6 +423,7 @@ class Driver final : public Block {
     ++line.messages;
     line.bytes = random_.one_in(5) ? 256 : random_.below(random_.one_in(3) ? 9000 : 300);
     if (random_.one_in(40)) line.bytes = random_.bits() >> random_.below(64);
+    if (edges_.one_in(30)) line.bytes = edges_.length();
     const bool many = !is_datagram(p.transport) && (mood_ == 5 || random_.one_in(3));
     p.opcode = opcode_of(p.transport, many ? Operation::kSendFirst : Operation::kSendOnly);
     if (!many && !is_datagram(p.transport) && random_.one_in(6))
@@ -456,7 +472,9 @@ class Driver final : public Block {
 
   SrqWqeFetcherHarness& at_;
   Random random_;
+  Edges edges_;
   Cycle end_;
+  const int cache_bits_;                               // of the number of a line
   Cycle quiet_until_{};                                // nothing comes, so that cycles can be left out
   std::uint32_t mood_ = 5, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
   std::array<PacketHandle, 8> buffers_{};

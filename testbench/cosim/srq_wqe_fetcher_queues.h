@@ -10,6 +10,7 @@
 #include "model/core/receive_queue/wqe_format.h"
 #include "model/types/context.h"
 #include "model/types/host_memory.h"
+#include "testbench/cosim/edges.h"
 #include "testbench/cosim/random.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
@@ -19,12 +20,6 @@ inline constexpr std::uint32_t kQueues = 14;
 inline constexpr std::uint32_t kAtFirst = 10;          // queues that there are before the first cycle
 inline constexpr std::uint32_t kListed = 64;           // longer queues have their WQEs in the order of their slots
 inline constexpr BusAddress kHole{0x7000'0000'0000u};  // not mapped from here to the contexts
-
-// The n-th QP's line of the context cache: the first, the last, and some between them.
-inline constexpr std::uint32_t kCacheLines = 8192;
-constexpr std::uint32_t line_of(std::uint32_t n) { return n * 546 + n / 15; }
-constexpr std::uint32_t at_line(std::uint32_t line) { return line / 546; }
-static_assert(line_of(kLines - 1) == kCacheLines - 1 && at_line(kCacheLines - 1) == kLines - 1);
 
 constexpr bool in_hole(BusAddress at) { return at >= kHole && at < icm::kQueueContexts; }
 
@@ -58,7 +53,14 @@ struct Line {
   enum { kUp, kFailed, kFlushing, kFlushed, kResetting } state = kUp;
 };
 
-inline Queue random_queue(Random& random) {
+// A ring of which a slot among the first ones is across 4 GiB.
+inline BusAddress across_four_gib(const WqContext& c, Edges& edges) {
+  edges.count(Boundary::kFourGib);
+  const std::uint64_t boundary = (1 + std::uint64_t{edges.below((raw(kHole) >> 32) - 1)}) << 32;
+  return BusAddress{boundary - std::uint64_t{c.stride} * edges.below(std::min(c.slots, kListed))};
+}
+
+inline Queue random_queue(Random& random, Edges& edges) {
   Queue queue;
   WqContext& c = queue.context;
   c.kind = random.one_in(2) ? WqKind::kSrq : WqKind::kRq;
@@ -73,7 +75,10 @@ inline Queue random_queue(Random& random) {
   c.slots = 2u << random.below(6);
   if (random.one_in(8)) c.slots = is_list ? 2u << random.below(16) : 1u << random.below(25);
   static constexpr std::uint16_t kStrides[] = {32, 64, 64, 64, 128, 256, 1024, 4096};
+  if (edges.one_in(8)) c.slots = is_list ? 8192u << edges.below(4) : 8192u << edges.below(12);
+  if (c.slots > 4096) edges.count(Boundary::kRing);
   c.stride = kStrides[random.below(c.slots > kListed ? 4 : std::size(kStrides))];
+  if (!in_hole(c.base) && edges.one_in(3)) c.base = across_four_gib(c, edges);
   c.pd = Pdn{static_cast<std::uint32_t>(random.bits())};
   c.cq = Cqn{random.below(1u << 24)};
   c.xrcd = Xrcdn{static_cast<std::uint32_t>(random.bits())};
@@ -91,7 +96,7 @@ inline Queue random_queue(Random& random) {
 }
 
 // WQE k: a few segments, mostly; some are empty, some make it a bad one.
-inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std::uint32_t k) {
+inline void write_slot(Random& random, Edges& edges, HostMemory& host, const Queue& queue, std::uint32_t k) {
   const WqContext& c = queue.context;
   if (in_hole(c.base)) return;
   std::vector<std::uint8_t> bytes(c.stride);
@@ -106,7 +111,13 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
                  : random.one_in(9)  ? any_size(random, 32)
                                      : random.below(5000);
     sge.lkey = random.one_in(50) ? 0 : random.one_in(60) ? raw(kInvalidKey) : static_cast<std::uint32_t>(random.bits());
-    sge.address = random.bits();
+    sge.address = edges.one_in(6) ? edges.address(5000) : random.bits();
+    if (edges.one_in(40)) sge.length = edges.length();
+  }
+  if (sges.size() > 1 && edges.one_in(20)) {  // together as long as a WQE may be, a byte more, or 4 GiB
+    edges.count(Boundary::kLength);
+    sges[1].length = (edges.one_in(3) ? 0u : 0x8000'0000u + edges.below(2)) - sges[0].length;
+    sges[1].lkey |= 1;
   }
   if (c.layout == WqLayout::kLinkedList) {
     NextSegment next;

@@ -18,14 +18,13 @@
 namespace rxnic::tag_match_cam_cosim_test {
 namespace {
 
-using tag_match_cam_scene::params_of;
 using tag_match_cam_scene::Scene;
 
-class TagMatchCamCosim : public testing::TestWithParam<Params> {
+class TagMatchCamCosim : public testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
     if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
-    params_ = GetParam();
+    params_ = GetParam().params;
   }
   Params params_;
 };
@@ -190,57 +189,8 @@ TEST_P(TagMatchCamCosim, TheRtlIsOccupiedByWildcardsAndBanksAsTheRulesSay) {  //
   EXPECT_EQ(pins.failure(), "");
 }
 
-TagMatchCamParams cam(std::uint32_t entries, TagOrganisation organisation) {
-  TagMatchCamParams p;
-  p.entries = entries;
-  p.organisation = organisation;
-  p.lists = 4;
-  return p;
-}
-
-Params small() {
-  TagMatchCamParams p = cam(16, TagOrganisation::kBanked);
-  p.max_tags = 24;
-  p.bank_entries = 4;
-  p.banks_per_cycle = 3;
-  p.search_cycles = 1;
-  p.append_cycles = 3;
-  p.overflow_entries_per_read = 5;
-  p.refill_reads = 2;
-  p.hazard = SearchHazard::kStall;
-  p.pipeline_depth = 6;
-  return params_of(p);
-}
-
-Params hashed() {
-  TagMatchCamParams p = cam(64, TagOrganisation::kHashed);
-  p.max_tags = 100;
-  p.wildcards_per_cycle = 3;
-  p.search_cycles = 6;
-  p.append_cycles = 1;
-  p.overflow_entries_per_read = 1;
-  p.unexpected_status = UnexpectedStatus::kRecv;
-  p.refill_reads = 3;
-  p.hazard = SearchHazard::kStall;
-  return params_of(p, 4);
-}
-
-Params large() {
-  TagMatchCamParams p = cam(1024, TagOrganisation::kParallel);
-  p.max_tags = 1500;
-  p.search_cycles = 2;
-  p.append_cycles = 1;
-  p.overflow_entries_per_read = 8;
-  return params_of(p);
-}
-
-INSTANTIATE_TEST_SUITE_P(Configurations, TagMatchCamCosim, testing::Values(params_of({}), small(), hashed(), large()),
-                         [](const testing::TestParamInfo<Params>& of) {
-                           const TagMatchCamParams& p = of.param.tag_match_cam;
-                           return "Entries" + std::to_string(p.entries) + "Organisation" +
-                                  std::to_string(static_cast<int>(p.organisation)) + "Search" +
-                                  std::to_string(p.search_cycles);
-                         });
+INSTANTIATE_TEST_SUITE_P(Configurations, TagMatchCamCosim, testing::ValuesIn(tag_match_cam_scene::configurations()),
+                         [](const testing::TestParamInfo<Configuration>& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace rxnic::tag_match_cam_cosim_test

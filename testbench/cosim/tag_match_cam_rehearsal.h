@@ -11,7 +11,7 @@
 #include "model/core/tag_matching/tag_match_list.h"
 #include "model/params/params.h"
 #include "model/types/tag_matching.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/engine/bench.h"
 
 namespace rxnic::tag_match_cam_scene {
 
@@ -29,8 +29,9 @@ struct Rehearsed {
 
 class Rehearsal {
  public:
-  Rehearsal(const TagMatchCamParams& params, std::uint32_t most_returns, Rehearsed scene)
-      : t_(params), most_returns_(most_returns), scene_(std::move(scene)) {}
+  // `counts`: there is time for more unexpected messages than 16 bits count.
+  Rehearsal(const TagMatchCamParams& params, std::uint32_t most_returns, bool counts, Rehearsed scene)
+      : t_(params), most_returns_(most_returns), counts_(counts), scene_(std::move(scene)) {}
 
   // The first cycle after it.
   Cycle run() {
@@ -54,6 +55,7 @@ class Rehearsal {
     return_the_youngest();
     return_behind_one_that_fails();
     if (t_.max_tags <= 32) fill_the_ring();  // a larger one takes too long
+    if (counts_ && t_.hazard != SearchHazard::kStall) count_beyond_16_bits();
     renew_lists();
     for (std::uint32_t n = 0; n < 3; ++n) scene_.change_list(at_, true, WqId{t_.lists + 1 - n});  // one too many
     scene_.set_returns(at_, true);
@@ -377,8 +379,25 @@ class Rehearsal {
     at_ += 2000;
   }
 
+  // Software has seen all unexpected messages but a few, again and again, until their number is 0 again (R12).
+  void count_beyond_16_bits() {
+    constexpr std::uint32_t kBeyond = 40, kSeldom = 4096;
+    renew_lists();
+    scene_.set_returns(at_, false);
+    for (std::uint32_t n = 1; n <= 0x10000 + kBeyond; ++n) {
+      search_at(at_, tag_of(t_.max_tags));
+      at_ += 1;
+      const bool near = n + kBeyond > 0x10000;
+      if (!near && n % kSeldom != 0) continue;
+      at_ += 20;
+      if (n % 3 != 0) sync(static_cast<std::uint16_t>(n - (near ? n % 3 - 1 : 0)));
+      if (near && n % 8 == 0) sync(static_cast<std::uint16_t>(n - TagMatchList::kMostUnacknowledged - n % 16 / 8));
+    }
+  }
+
   const TagMatchCamParams t_;
   const std::uint32_t most_returns_;
+  const bool counts_;
   const Rehearsed scene_;
   Cycle at_{8};
 };

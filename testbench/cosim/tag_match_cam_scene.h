@@ -14,7 +14,9 @@
 
 #include "model/core/tag_matching/tag_returns.h"
 #include "model/types/descriptor_bits.h"
+#include "testbench/cosim/edges.h"
 #include "testbench/cosim/random.h"
+#include "testbench/cosim/tag_match_cam_configurations.h"
 #include "testbench/cosim/tag_match_cam_rehearsal.h"
 #include "testbench/unit/model/blocks/tag_match_cam_harness.h"
 
@@ -47,19 +49,13 @@ struct ReadFaults {
   }
 };
 
-inline Params params_of(const TagMatchCamParams& cam, std::uint32_t queue_depth = 16) {
-  Params p;
-  p.tag_match_cam = cam;
-  p.dma_engine.queue_depth = queue_depth;
-  return p;
-}
-
 // The block, and an environment that keeps it busy; less so for some thousand cycles now and then.
 class Scene : public TagMatchCamHarness {
  public:
   // `adapts`: operations are made by what the model's block knows.
   Scene(Bench& b, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool adapts = true)
       : Scene(b, params, Random(seed), seed, cycles, adapts) {}
+  const Edges& edges() const { return edges_; }
 
  private:
   Scene(Bench& b, const Params& params, Random random, std::uint64_t seed, std::uint64_t cycles, bool adapts)
@@ -73,6 +69,7 @@ class Scene : public TagMatchCamHarness {
                             .read_cycles = 5 + random.below(60),
                             .dma = params.dma_engine.queue_depth}),
         random_(random),
+        edges_(seed),
         cycles_(cycles),
         adapts_(adapts),
         most_(params.tag_match_cam.max_tags),
@@ -80,7 +77,10 @@ class Scene : public TagMatchCamHarness {
         srqs_(params.tag_match_cam.lists + 2),
         faults_{Random(seed)} {
     faults_.act_on(host);
-    if (adapts) random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), rehearsed()).run();
+    if (adapts) {
+      const bool counts = cycles >= kCountsFrom;
+      random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), counts, rehearsed()).run();
+    }
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
     list_done.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
@@ -96,14 +96,19 @@ class Scene : public TagMatchCamHarness {
     return mixed % (std::uint64_t{1} << (span >> 20) % kinds) == 0;
   }
 
-  // Three have an overflow, most of the time. The others have numbers with any bits.
-  static WqId numbered(std::uint32_t n) { return n < 3 ? WqId{n} : WqId{n * 0x9e37u & 0xffff}; }
+  // Three have an overflow, most of the time. Some differ from these in one bit, and the others have numbers with any.
+  static WqId numbered(std::uint32_t n) {
+    return WqId{n < 3 ? n : n == 3 ? 1u << 23 : n == 4 ? 1u << 15 | 1 : n * 0x9e37u & 0xffff};
+  }
   WqId any_queue() { return numbered(random_.below(srqs_)); }
   WqId other_queue() { return numbered(3 + random_.below(srqs_ - 3)); }
   TagListCommand creation_of(WqId srq) {
     return {true, srq, Pdn{static_cast<std::uint32_t>(random_.bits())}, Cqn{random_.below(1u << 24)}};
   }
-  std::uint64_t tag() { return (random_.one_in(3) ? other_tags_ : 0) + random_.below(kinds_); }
+  std::uint64_t tag() {
+    const std::uint64_t of_kind = (random_.one_in(3) ? other_tags_ : 0) + random_.below(kinds_);
+    return edges_.one_in(8) ? of_kind ^ edges_.bit(64) : of_kind;
+  }
   WqId srq() { return random_.one_in(30) ? any_queue() : WqId{random_.below(3)}; }
 
   WqeRequest packet() {
@@ -126,6 +131,7 @@ class Scene : public TagMatchCamHarness {
     p.tag = tag();
     if (!random_.one_in(3)) p.rendezvous = p.tmh_opcode == 1;
     p.local_bytes = random_.one_in(2) ? 4096 + random_.below(2) : random_.below(10'000);
+    if (edges_.one_in(4)) p.local_bytes = edges_.length();
     return p;
   }
 
@@ -147,10 +153,12 @@ class Scene : public TagMatchCamHarness {
                       : fills_ && !adapts_ ? handle_++ % most_
                                            : random_.below(most_ + 1);
     op.entry.mask = random_.one_in(4) ? random_.bits() : ~std::uint64_t{0};
+    if (edges_.one_in(6)) op.entry.mask = ~edges_.bit(64);
     op.entry.tag = tag() & op.entry.mask;
     if (op.opcode == TagOpcode::kAdd) tags_[{raw(op.srq), op.entry.handle}] = op.entry.tag;
     op.entry.buffer = {random_.one_in(2) ? 4096 : static_cast<std::uint32_t>(random_.bits()),
                        static_cast<std::uint32_t>(random_.bits()), random_.bits()};
+    if (edges_.one_in(4)) op.entry.buffer.length = edges_.length();
     return op;
   }
 
@@ -359,7 +367,9 @@ class Scene : public TagMatchCamHarness {
   }
 
   static constexpr std::uint64_t kSpan = 32;
+  static constexpr std::uint64_t kCountsFrom = 150'000;  // cycles: so many have time for 65,536 messages
   Random random_;
+  Edges edges_;
   const std::uint64_t cycles_;
   const bool adapts_;
   const std::uint32_t most_, entries_, srqs_;
