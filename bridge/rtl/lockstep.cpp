@@ -217,6 +217,9 @@ LockstepResult Lockstep::finish() {
   LockstepResult r = result_;
   r.cover_points = twin_->cover_points();
   for (std::size_t n = 0; n < hit_before_.size(); ++n) r.cover_points[n].hits -= hit_before_[n].hits;
+  for (const Port& p : ports_) {
+    if (p.twin.kind != PortKind::kLookup) r.ports.emplace_back(p.twin.name, p.transactions);
+  }
   if (mismatched()) {
     r.failure = mismatch_ + write_waves();
     return r;

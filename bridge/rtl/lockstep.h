@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridge/rtl/mismatch_waves.h"
@@ -37,12 +38,13 @@ struct LockstepOptions {
 };
 
 struct LockstepResult {
-  std::uint64_t cycles = 0;              // of the model
-  std::uint64_t clocked = 0;             // of the twin
-  std::uint64_t transactions = 0;        // values that passed, and memory reads
-  std::uint64_t bits = 0;                // of these
-  std::vector<CoverPoint> cover_points;  // hit since the simulation began
-  std::string failure;                   // "": equal, and enough
+  std::uint64_t cycles = 0;                                    // of the model
+  std::uint64_t clocked = 0;                                   // of the twin
+  std::uint64_t transactions = 0;                              // values that passed, and memory reads
+  std::uint64_t bits = 0;                                      // of these
+  std::vector<std::pair<std::string, std::uint64_t>> ports{};  // of them, by port; those with lookups have none
+  std::vector<CoverPoint> cover_points;                        // hit since the simulation began
+  std::string failure;                                         // "": equal, and enough
   // "grh_scatter: 1000 cycles compared, ...", a line.
   std::string text(const std::string& block) const;
 };

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changed RTL of a block: builds it with its checker for one configuration, and runs the random lockstep test."""
+"""Changed RTL of a block: builds it with its checker for one configuration, and runs the random lockstep test, or
+`rxnic exercise`."""
+import json
 import os
 import pathlib
 import shutil
@@ -13,6 +15,8 @@ import twins  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECKERS = ROOT / "rtl" / "checkers"
 TEST_SECONDS = 120  # a test that takes longer hangs
+EXERCISE_SECONDS = 600
+DIFFERS = 4  # the exit status of `rxnic exercise`
 
 
 def verdict(configuration, changed, tests, cycles):
@@ -21,6 +25,21 @@ def verdict(configuration, changed, tests, cycles):
         made = pathlib.Path(name) / "changed.so"
         refusal = build(configuration, changed, made)
         return "refused" if refusal else run(configuration, made, tests, cycles)
+
+
+def exercise(configuration, changed, program):
+    """"seed N" of the first that shows a difference under `rxnic exercise`, "not caught", or "refused"."""
+    with tempfile.TemporaryDirectory(prefix="rxnic-trial-") as name:
+        made = pathlib.Path(name) / "changed.so"
+        if build(configuration, changed, made):
+            return "refused"
+        done = subprocess.run([program, f"{configuration.block}={made}", "--configs", configuration.name,
+                               "--stop-at-first", "--json"], capture_output=True, text=True, errors="replace",
+                              timeout=EXERCISE_SECONDS, check=False)
+        if done.returncode not in (0, DIFFERS):
+            raise SystemExit(f"{program}: exit status {done.returncode}: {done.stderr}")
+        differing = [run["seed"] for run in json.loads(done.stdout)["runs"] if not run["equal"]]
+        return f"seed {differing[0]}" if differing else "not caught"
 
 
 def build(configuration, changed, made, *options):

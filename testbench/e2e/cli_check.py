@@ -31,6 +31,8 @@ OPTIONS = {
     "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--by",
                 "--incidents", "--nic", "--most", "--json", "--format", "--help"],
     "diagnose": ["capture", "--udp-port", "--most", "--causes", "--json", "--format", "--config", "--set", "--help"],
+    "exercise": ["block", "--seeds", "--seed", "--cycles", "--configs", "--set", "--random-init", "--stop-at-first",
+                 "--json", "--out", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
                "--help"],
     "counters": ["section", "--json", "--format", "--help"],

@@ -80,7 +80,7 @@ def named(bench):
 
 
 def rtl(bench):
-    """With --lockstep and --rtl the project's RTL of these blocks is built, and none when the file is there."""
+    """With --lockstep, --rtl and exercise the project's RTL of these blocks is built, and none when a file is there."""
     if not shutil.which("verilator"):
         raise e2e.Skip("found no verilator")
     copy = Copy(bench)
@@ -95,6 +95,10 @@ def rtl(bench):
         made = copy.made("replay", "traces/sample.pcap", *options)
         bench.expect_equal(blocks(made), expected, f"{options}: RTL is made of")
         bench.expect_equal(of_tests(made), [], f"{options}: files of testbench")
+    for rtl_of, expected in (("grh_scatter", {"grh_scatter"}), (own, set()), ("no_block:transactions", set())):
+        made = copy.made("exercise", rtl_of, "--seeds", "2")
+        bench.expect_equal(blocks(made), expected, f"exercise {rtl_of}: RTL is made of")
+        bench.expect("testbench/exercise/rxnic_exercise" in made, f"exercise {rtl_of}: its program is not made")
 
 
 CHECKS = {"run": run, "named": named, "rtl": rtl}

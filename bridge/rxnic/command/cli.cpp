@@ -16,6 +16,7 @@
 #include "bridge/rxnic/command/compare_command.h"
 #include "bridge/rxnic/command/counters_table.h"
 #include "bridge/rxnic/command/diagnose_command.h"
+#include "bridge/rxnic/command/exercise_command.h"
 #include "bridge/rxnic/command/explain_command.h"
 #include "bridge/rxnic/command/manual.h"
 #include "bridge/rxnic/command/memory_table.h"
@@ -51,6 +52,7 @@ constexpr const char* kAbout =
     "  rxnic replay --events capture.pcap            the same, keeping what happened to each packet\n"
     "  rxnic explain --packet 17 rxnic-run           what became of packet 17\n"
     "  rxnic diagnose capture.pcap                   what is wrong in a capture, the worst QP first\n"
+    "  rxnic exercise grh_scatter=my_scatter.so      your RTL of a block under random stimulus\n"
     "  rxnic report --html rxnic-run                 a page of the run, for a browser\n"
     "  rxnic compare before after                    two runs side by side\n"
     "  rxnic sweep SWEEP.toml                        many points at once, and a table of all figures\n"
@@ -59,7 +61,8 @@ constexpr const char* kAbout =
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
-    "run, serve, replay, workload, explain, diagnose, compare, params, counters, report or sweep (rxnic --help)";
+    "run, serve, replay, workload, explain, diagnose, exercise, compare, params, counters, report or sweep (rxnic "
+    "--help)";
 
 using Json = nlohmann::ordered_json;
 
@@ -242,6 +245,9 @@ int run_program(int argc, const char* const* argv) {
   DiagnoseCommand diagnose_command;
   const CLI::App* const diagnose_app =
       add(diagnose_command, "diagnose", "Say what is wrong in a capture, the worst QP first");
+  ExerciseCommand exercise_command;
+  const CLI::App* const exercise_app =
+      add(exercise_command, "exercise", "Compare RTL of a block with its model under random stimulus");
   CompareCommand compare_command;
   const CLI::App* const compare_app = add(compare_command, "compare", "Print the figures of several runs side by side");
   WorkloadCommand workload_command;
@@ -270,6 +276,7 @@ int run_program(int argc, const char* const* argv) {
     if (report_app->parsed()) return report_command.run();
     if (explain_app->parsed()) return explain_command.run();
     if (diagnose_app->parsed()) return diagnose_command.run();
+    if (exercise_app->parsed()) return exercise_command.run(argc, argv);
     if (compare_app->parsed()) return compare_command.run();
     if (workload_app->parsed()) return workload_command.run();
     if (run_app->parsed()) return run_command.run();

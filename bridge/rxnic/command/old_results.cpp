@@ -109,6 +109,7 @@ void remove_of(const CLI::App& command) {
   const CLI::Option* const out = command.get_option_no_throw("--out");
   if (out == nullptr) return;
   const fs::path folder(chosen(command, "--out"));
+  if (folder.empty()) return;  // nothing is written
   const std::string trace = chosen(command, "trace");
   const std::string cqes = chosen(command, "--cqes");
   if (!cqes.empty()) remove_result(cqes, CqeLog::kHeader, trace);

@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::string_view kTransactions = ":transactions";
 
-// How --help shows a block: BLOCK, and in braces the names of those that have RTL, which the completion offers.
-std::string block_choices() {
+}  // namespace
+
+std::string rtl_block_choices() {
   std::string names;
   for (const std::string_view block : rtl_block_names()) names += fmt::format("{}{}", names.empty() ? "" : ",", block);
   return "BLOCK:{" + names + "}";
 }
 
-RtlChoice parse_choice(const char* option, const std::string& text, bool may_compare) {
+RtlChoice parse_rtl_choice(const char* option, const std::string& text, bool may_compare) {
   RtlChoice choice;
   std::string rest = text;
   if (may_compare && rest.ends_with(kTransactions)) {
@@ -42,8 +43,6 @@ RtlChoice parse_choice(const char* option, const std::string& text, bool may_com
   return choice;
 }
 
-}  // namespace
-
 void RtlOptions::describe(CLI::App& app) {
   app.add_option(
          "--lockstep", lockstep_,
@@ -56,7 +55,7 @@ void RtlOptions::describe(CLI::App& app) {
          "counted")
       ->delimiter(',')
       ->allow_extra_args(false)  // what follows may be a program with options of its own
-      ->type_name(block_choices() + "[=FILE|=dpi:ADDRESS][:transactions][,...]");
+      ->type_name(rtl_block_choices() + "[=FILE|=dpi:ADDRESS][:transactions][,...]");
   app.add_option(
          "--rtl", rtl_,
          "Blocks whose RTL takes the model's place, with the same result but for state_hash, which is of what is\n"
@@ -68,7 +67,7 @@ void RtlOptions::describe(CLI::App& app) {
          "SystemVerilog that listens there (bridge/dpi)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name(block_choices() + "[=FILE|=dpi:ADDRESS][,...]");
+      ->type_name(rtl_block_choices() + "[=FILE|=dpi:ADDRESS][,...]");
   app.add_flag("--clock-always", always_,
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
   random_init_option_ =
@@ -83,8 +82,8 @@ void RtlOptions::describe(CLI::App& app) {
 RtlRequest RtlOptions::request(const std::string& folder) const {
   RtlRequest request{.lockstep = {}, .rtl = {}, .always = always_, .folder = folder};
   if (random_init_option_->count() != 0) request.random_init = random_init_;
-  for (const std::string& text : lockstep_) request.lockstep.push_back(parse_choice("--lockstep", text, true));
-  for (const std::string& text : rtl_) request.rtl.push_back(parse_choice("--rtl", text, false));
+  for (const std::string& text : lockstep_) request.lockstep.push_back(parse_rtl_choice("--lockstep", text, true));
+  for (const std::string& text : rtl_) request.rtl.push_back(parse_rtl_choice("--rtl", text, false));
   std::set<std::string> named;
   for (const auto* choices : {&request.lockstep, &request.rtl}) {
     for (const RtlChoice& choice : *choices) {

@@ -13,6 +13,12 @@
 
 namespace rxnic {
 
+// How --help shows a block: BLOCK, and in braces the names of those that have RTL, which the completion offers.
+std::string rtl_block_choices();
+// BLOCK or BLOCK=FILE; `may_compare`: also with :transactions behind it. Throws std::invalid_argument that names
+// `option`.
+RtlChoice parse_rtl_choice(const char* option, const std::string& text, bool may_compare);
+
 class RtlOptions {
  public:
   void describe(CLI::App& app);
