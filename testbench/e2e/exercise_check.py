@@ -69,8 +69,7 @@ def fault(bench):
     (bench.folder / "found" / "exercise.vcd").write_text("of an earlier run\n", encoding="ascii")
     done = bench.rxnic("exercise", f"{BLOCK}={own}", "--cycles", "50000", "--out", "found")
     bench.expect_equal(done.returncode, 4, f"{done.stdout}{done.stderr}")
-    named = re.search(rf"{BLOCK}: cycle \d+: port out: bus_address|{BLOCK}: cycle \d+: port out: \w+: \w+ and \w+ "
-                      r"\(model and RTL\)", done.stdout)
+    named = re.search(rf"{BLOCK}: cycle \d+: port out: va: 0x\w+ and 0x\w+ \(model and RTL\)", done.stdout)
     bench.expect(named and f"{BLOCK}={own} differs from the model in" in done.stdout, f"names it not: {done.stdout}")
     again = re.search(r"\n  again: rxnic (.*)\n", done.stdout)
     bench.expect(again, f"does not say how it is repeated: {done.stdout}")

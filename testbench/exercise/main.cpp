@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `rxnic exercise` starts: a program of its own, which is built when it is first asked for.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "bridge/rxnic/output/files.h"
 #include "bridge/rxnic/output/progress.h"
 #include "bridge/rxnic/output/standard_streams.h"
+#include "model/params/config.h"
 #include "testbench/exercise/exercise.h"
 
 namespace {
@@ -47,6 +46,9 @@ int sc_main(int argc, char* argv[]) {
     return run(options.request());
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? rxnic::kDone : rxnic::kUsage;
+  } catch (const rxnic::ConfigError& e) {
+    rxnic::print_message(e.what());
+    return rxnic::kUsage;
   } catch (const std::invalid_argument& e) {
     rxnic::print_message(e.what());
     return rxnic::kUsage;
