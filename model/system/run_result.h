@@ -169,6 +169,17 @@ struct WhatIfResult {
   std::vector<ComparedFigure> figures;
 };
 
+// What the senders and the network of a workload did (bridge/rxnic/workload).
+struct WorkloadResult {
+  std::string about;
+  std::uint64_t packets = 0;                 // that came to the NIC
+  std::uint64_t messages = 0, answered = 0;  // begun, and of them ended
+  std::uint64_t repeated = 0;                // packets that were sent before
+  std::uint64_t timeouts = 0, failed_qps = 0;
+  std::uint64_t lost = 0, corrupted = 0, duplicated = 0, reordered = 0, marked = 0, pauses = 0;  // packets to the NIC
+  std::uint64_t answers_lost = 0;                                                                // and from it
+};
+
 // RTL of a block of one NIC, beside the block or in its place.
 struct RtlUse {
   std::string block;  // nic0.grh_scatter
@@ -226,6 +237,7 @@ struct RunResult : NicResult {
   SnifferResult sniffer;
   std::uint64_t answers_sent = 0;
   AnswerResult answers;
+  std::optional<WorkloadResult> workload;  // of a workload, not of a capture
   // Programs.
   std::vector<NamedCount> fabric;
 };

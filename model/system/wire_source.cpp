@@ -21,6 +21,11 @@ WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params
 void WireSource::fetch(Cycle now) {
   have_item_ = stream_.next(item_);
   done_ = !have_item_;
+  if (have_item_ && item_.kind == Stimulus::Kind::kWait) {
+    have_item_ = false;
+    due_ = latest(Cycle{(item_.time_ps + period_ps_ - 1) / period_ps_}, now + 1);
+    return;
+  }
   if (!have_item_ || item_.kind != Stimulus::Kind::kFrame) {
     due_ = now;
     return;
@@ -50,6 +55,7 @@ Cycle WireSource::step(Cycle now) {
     if (done_) return rest(now, Activity::kStarved, kNever);
     if (!have_item_) fetch(now);
     if (done_) continue;
+    if (!have_item_) return rest(now, Activity::kBusy, due_);  // kWait
     if (due_ > now) return rest(now, Activity::kBusy, due_);
     if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
       if (packets_.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);

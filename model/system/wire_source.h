@@ -25,7 +25,7 @@ namespace rxnic {
 
 // One item of the stimulus.
 struct Stimulus {
-  enum class Kind : std::uint8_t { kFrame, kRequest, kControl } kind = Kind::kFrame;
+  enum class Kind : std::uint8_t { kFrame, kRequest, kControl, kWait } kind = Kind::kFrame;
   // kFrame: valid until the next call.
   Bytes bytes;
   std::uint32_t wire_bytes = 0;  // on the wire, without FCS; more than bytes.size(): the capture cut it short
@@ -35,6 +35,7 @@ struct Stimulus {
   // kRequest
   RequestNotice request;
   // kControl: the stream's control() is called once the path is empty.
+  // kWait: it has nothing yet, and is asked again at time_ps, or when look_again() is called.
 };
 
 class StimulusStream {
@@ -61,6 +62,8 @@ class WireSource final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(frames_); }
   std::uint64_t frames() const { return frames_; }
+  // The stream has something earlier than it has said with kWait.
+  void look_again() { wake(); }
   // How far a line that carries nothing but the frames falls behind the capture's clock at most. Also: how many frames
   // such a line carries later than kLatePs.
   static constexpr double kLatePs = 100e6;

@@ -27,7 +27,7 @@ OPTIONS = {
                "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
                "--help", "--responses-limit", "--pair", "--from", "--to", "--warmup",
                *EVENTS],
-    "workload": ["page", "--keys", "--json", "--format", "--help"],
+    "workload": ["page", "--keys", "--out", "--seed", "--config", "--set", "--json", "--format", "--help"],
     "explain": ["run_dir", "--packet", "--message", "--qp", "--psn", "--wr-id", "--slowest", "--drops", "--by",
                 "--incidents", "--nic", "--most", "--json", "--format", "--help"],
     "diagnose": ["capture", "--udp-port", "--most", "--causes", "--json", "--format", "--config", "--set", "--help"],

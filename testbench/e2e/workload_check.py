@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads: the pages of `rxnic workload` and what is refused of them, by file, line, key and expectation."""
+"""Workloads: what is refused of a page, what each key moves, and a run against the run of its own files.
+
+Random pages: --seed says which (default 1), --pages how many.
+"""
 import json
+import os
+import random
 import re
+import subprocess
 import sys
 
 import e2e
+import workload_rows
 
 PAGE = """about = "A page."
 packets = 500
@@ -87,7 +94,7 @@ MISTAKES = [
 
 def refused(bench, name, text, line, key, *parts):
     (bench.folder / name).write_text(text, encoding="utf-8")
-    for command in (["workload", name],):  # and the replay of it
+    for command in (["workload", name], ["replay", name]):
         done = bench.rxnic(*command)
         what = f"{' '.join(command)} with {parts}"
         bench.expect_equal(done.returncode, 2, f"{what}: exit code ({done.stderr.strip()})")
@@ -145,7 +152,219 @@ def keys(bench):
         bench.expect(one["about"] and one["name"] in bench.rxnic("workload").stdout, f"{one}: is not listed")
 
 
-CHECKS = {"mistakes": mistakes, "keys": keys}
+def toml(tables):
+    """A page as text; `tables` as in workload_rows.py."""
+    def lines(name):
+        return "".join(f"{key} = {json.dumps(value)}\n" for key, value in tables[name].items())
+    text = lines("")
+    for name in tables:
+        if name and tables[name]:
+            text += f"[{name}]\n{lines(name)}"
+    return text if tables["senders"] else text + "[senders]\n"
+
+
+def run(bench, text, *arguments, name="page.toml", out="run"):
+    (bench.folder / name).write_text(text, encoding="utf-8")
+    return bench.replay(name, *arguments, out=out)
+
+
+def figure(report, place):
+    for part in place.split("."):
+        report = report.get(part, 0) if isinstance(report, dict) else 0
+    return report
+
+
+def moves(bench):
+    """Each key of a page moves a figure of the report, in the direction that its row says."""
+    table = json.loads(bench.rxnic("workload", "--keys", "--json").stdout)
+    bases = {}
+    for name, one in table.items():
+        for key in one:
+            row = workload_rows.ROWS.get((name, key))
+            if row is None:
+                bench.expect(False, f"{name}.{key}: workload_rows.py has no row")
+                continue
+            page, other, place, direction = row
+            text = toml(page)
+            if text not in bases:
+                bases[text] = run(bench, text)
+            changed = {table_name: dict(keys) for table_name, keys in page.items()} | {name: page[name] | {key: other}}
+            report = run(bench, toml(changed))
+            before, after = figure(bases[text], place), figure(report, place)
+            holds = before != after if direction == 0 else (after > before) == (direction > 0) and after != before
+            bench.expect(holds, f"{name}.{key} = {other}: {place} goes from {before} to {after}")
+    unknown = [f"{name}.{key}" for name, key in workload_rows.ROWS if key not in table.get(name, {})]
+    bench.expect(not unknown, f"rows without a key: {unknown}")
+
+
+COMPARED = ("cycles", "time_ps", "state_hash", "packets", "messages", "cqes", "bytes", "latency_ns",
+            "write_latency_ns", "read_latency_ns", "transport", "blocks", "tables", "incidents")
+
+
+def written(bench, page, what, *arguments):
+    """The run of a page, and that of its files: the same in every figure of the NIC."""
+    direct = bench.replay(page, *arguments, out="direct")
+    done = bench.rxnic("workload", page, "--out", "files", *arguments)
+    bench.expect_equal(done.returncode, 0, f"{what}: rxnic workload --out ({done.stderr.strip()})")
+    files = bench.replay("files", out="again")
+    if direct is None or files is None:
+        return None
+    for key in COMPARED:
+        bench.expect(direct.get(key) == files.get(key), f"{what}: {key} differs between the run and that of its files")
+    bench.expect(direct["state_hash"] in done.stdout, f"{what}: {done.stdout}")
+    bench.expect(direct["packets"]["seen"] > 100, f"{what}: {direct['packets']['seen']} packets")
+    return direct
+
+
+def short(bench, name, packets):
+    """A page that comes along, with fewer packets."""
+    text = (e2e.ROOT / "bridge" / "rxnic" / "workload" / "pages" / f"{name}.toml").read_text(encoding="utf-8")
+    text, count = re.subn(r"^packets = \d+$", f"packets = {packets}", text, flags=re.M)
+    bench.expect_equal(count, 1, f"{name}: lines with packets")
+    (bench.folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return f"{name}.toml"
+
+
+def named(bench):
+    """Each workload that comes along runs, as it is and from its files with the same cycles and state hash."""
+    listed = json.loads(bench.rxnic("workload", "--json").stdout)
+    bench.expect(len(listed) >= 10, f"{len(listed)} workloads")
+    for one in listed:
+        report = written(bench, short(bench, one["name"], 3000), one["name"])
+        if report is None:
+            continue
+        bench.expect_equal(report["workload"]["packets"], 3000, f"{one['name']}: packets")
+        bench.expect_equal(report["workload"]["failed_qps"], 0, f"{one['name']}: failed QPs")
+    by_name = bench.replay("incast32", "--set", "nic.link_gbps=50")
+    bench.expect_equal(by_name["packets"]["seen"], 20000, "incast32 by name: packets")
+
+
+def random_page(numbers):
+    """Any page that is accepted, of any key."""
+    transport = numbers.choice(["rc", "rc", "rc", "uc", "ud", "xrc"])
+    kinds = {"rc": ["send", "send_imm", "send_inv", "write", "write_imm", "read", "compare_swap", "fetch_add",
+                    "atomic_write"],
+             "uc": ["send", "send_imm", "write", "write_imm"], "ud": ["send", "send_imm"],
+             "xrc": ["send", "send_imm", "send_inv", "write", "write_imm", "read", "compare_swap",
+                     "fetch_add"]}[transport]
+    mtu = numbers.choice([256, 512, 1024, 2048, 4096])
+    largest = mtu if transport == "ud" else numbers.choice([64, 1000, 5000, 20000])
+    senders = {"peers": numbers.randint(1, 6), "qps": numbers.randint(1, 6), "transport": transport, "mtu": mtu,
+               "start": numbers.choice([0, 1234567])}
+    size = numbers.choice(["fixed", "uniform", "lognormal", "bimodal", "cdf"])
+    senders["size"] = size
+    senders |= {"fixed": {"bytes": numbers.randint(0, largest)},
+                "uniform": {"min_bytes": numbers.randint(0, largest), "max_bytes": largest},
+                "lognormal": {"median_bytes": numbers.randint(1, largest), "max_bytes": largest, "sigma": 1.5},
+                "bimodal": {"small_bytes": 0, "large_bytes": largest, "large_percent": numbers.uniform(0, 100)},
+                "cdf": {"cdf": numbers.choice(["web_search", "data_mining"]), "max_bytes": largest}}[size]
+    arrivals = numbers.choice(["closed", "poisson", "constant", "on_off", "incast", "all_to_all"])
+    senders["arrivals"] = arrivals
+    if arrivals in ("poisson", "constant", "on_off"):
+        senders |= {"window": numbers.randint(1, 20), "choice": numbers.choice(["in_order", "uniform", "zipf"]),
+                    "burst": numbers.randint(1, 5)}
+        senders |= numbers.choice([{"load": numbers.uniform(1, 150)}, {"interval": numbers.randint(1000, 1000000)}])
+    else:
+        senders["think"] = numbers.choice([0, numbers.randint(1, 3000000)])
+    if transport in ("rc", "xrc"):
+        senders |= {"reads": numbers.randint(1, 20), "timeout": numbers.choice([30000000, 100000000])}
+    network = {"encapsulation": numbers.choice(["roce_v2_ipv4", "roce_v2_ipv6", "roce_v1"]),
+               "delay": numbers.randint(1000, 3000000), "link_gbps": numbers.choice([0, 10, 400])}
+    for impairment in numbers.sample(["loss", "corrupt", "duplicate", "reorder", "mark", "pause", "answer_loss"], 3):
+        network[f"{impairment}_ppm"] = numbers.choice([0, 1000, 30000])
+    return {"": {"packets": 1500, "seed": numbers.randint(0, 1 << 40)}, "senders": senders,
+            "senders.mix": {kind: numbers.randint(1, 9)
+                            for kind in numbers.sample(kinds, numbers.randint(1, len(kinds)))},
+            "network": network, "receiver": {"receive": numbers.choice(["rq", "srq"])}}
+
+
+def random_pages(bench):
+    """Random pages: each runs as its files do, and in any order of stepping the blocks."""
+    options = bench.options
+    print(f"random pages: --seed {options.seed} --pages {options.pages}")
+    for number in range(options.pages):
+        numbers = random.Random(f"{options.seed}/{number}")
+        text = toml(random_page(numbers))
+        (bench.folder / "page.toml").write_text(text, encoding="utf-8")
+        what = f"seed {options.seed}, page {number}:\n{text}"
+        direct = written(bench, "page.toml", what)
+        if direct is None or number % 4 != 0:
+            continue
+        for how in (["--step-order", "reverse"], ["--step-all"], ["--per-cycle", "--step-order", "3"]):
+            other = bench.replay("page.toml", *how, out="other")
+            bench.expect(other["state_hash"] == direct["state_hash"] and other["cycles"] == direct["cycles"],
+                         f"{how} differs: {what}")
+
+
+def repeat(bench):
+    """Equal pages and seeds give equal bytes; --seed wins over the page's; files keep the seed and the parameters."""
+    text = toml(workload_rows.LOSSY)
+    runs = []
+    for out in ("first", "second"):
+        run(bench, text, "--cqes", f"{out}.csv", out=out)
+        runs.append([(bench.folder / name).read_bytes()
+                     for name in (f"{out}/report.json", f"{out}/responses.pcap", f"{out}.csv")])
+    bench.expect(runs[0] == runs[1], "two runs of a page differ")
+    bench.expect(all(len(one) > 500 for one in runs[0]), "files are empty")
+    other = run(bench, text, "--seed", "9", out="other")
+    bench.expect_equal(other["seed"], 9, "seed of the report")
+    first = json.loads(runs[0][0])
+    bench.expect(other["state_hash"] != first["state_hash"], "--seed makes no difference")
+    written(bench, "page.toml", "with a seed and parameters", "--seed", "9", "--set",
+            "dma_engine.read_latency_ps=900000")
+
+
+def options(bench):
+    """What of replay's options acts on a workload, and what is refused: it is of captures alone."""
+    (bench.folder / "page.toml").write_text(PAGE, encoding="utf-8")
+    for option, value in (("--receiver", "10.0.0.2"), ("--host", "receive=srq"), ("--psn", "strict"),
+                          ("--pace", "line-rate"), ("--truncated", "fill"), ("--pair", "1=2"), ("--icrc", "ignore"),
+                          ("--udp-port", "4000"), ("--annotate", None)):
+        done = bench.rxnic("replay", "page.toml", *([option] if value is None else [option, value]))
+        bench.expect_equal(done.returncode, 2, f"{option}: exit code")
+        bench.expect(f"{option}: found with a workload" in done.stderr, f"{option}: {done.stderr.strip()}")
+    report = bench.replay("page.toml", "--events", "--timeline", "--html", "--cqes", "cqes.csv", "--warmup", "1us",
+                          "--set", "host.poll_latency_ps=1000000", out="run")
+    bench.expect("region" in report, "--warmup does not act")
+    for name in ("run/events.rxev", "run/responses.pcap", "run/report.html", "cqes.csv"):
+        bench.expect((bench.folder / name).stat().st_size > 1000, f"{name} is empty")
+    told = bench.rxnic("explain", "--packet", "17", "run")
+    bench.expect_equal(told.returncode, 0, f"explain: {told.stderr.strip()}")
+    shown = bench.rxnic("replay", "page.toml").stdout
+    for part in ("rxnic replay page.toml", "A page.", "messages", "answered"):
+        bench.expect(part in shown, f"the summary does not say {part!r}: {shown}")
+    done = bench.rxnic("replay", "incast23")
+    bench.expect_equal(done.returncode, 2, "incast23: exit code")
+    bench.expect("did you mean 'incast32'" in done.stderr, f"incast23: {done.stderr.strip()}")
+    bench.rxnic("workload", "page.toml", "--out", "files")
+    done = bench.rxnic("replay", "files", "--out", "files")
+    bench.expect_equal(done.returncode, 2, "over its own files: exit code")
+    bench.expect((bench.folder / "files" / "wire.pcap").stat().st_size > 1000, "wire.pcap is gone")
+
+
+def memory(bench):
+    """Ten times the packets take no more memory, also of senders that lose packets. (WRITEs: no CQ is touched anew.)"""
+    for what, page in (("closed loop", workload_rows.LOSSY), ("open loop", workload_rows.BURSTS)):
+        page = page | {"senders.mix": {"write": 1}}
+        resident = []
+        for packets in (20000, 200000):
+            (bench.folder / "page.toml").write_text(toml(page).replace("packets = 1500", f"packets = {packets}"),
+                                                    encoding="utf-8")
+            with subprocess.Popen([bench.options.rxnic, "replay", "page.toml", "--quiet", "--out", "run",
+                                   "--responses-limit", "1K"], cwd=bench.folder) as child:
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+            bench.expect_equal(child.returncode, 0, f"{what}: exit code")
+            resident.append(usage.ru_maxrss)
+        print(f"{what}: {resident[0]} KiB resident with 20 000 packets, {resident[1]} KiB with 200 000")
+        bench.expect(resident[1] < resident[0] * 1.05 + 1024, f"{what}: {resident} KiB")
+
+
+CHECKS = {"mistakes": mistakes, "keys": keys, "moves": moves, "named": named, "random": random_pages,
+          "repeat": repeat, "options": options, "memory": memory}
 
 if __name__ == "__main__":
-    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
+    parser = e2e.parser_for(__doc__, CHECKS)
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random pages; default: %(default)s")
+    parser.add_argument("--pages", type=int, default=20, metavar="N", help="so many of them; default: %(default)s")
+    sys.exit(e2e.run(parser, CHECKS))

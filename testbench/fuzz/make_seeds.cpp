@@ -26,6 +26,7 @@
 #include "bridge/rxnic/record/message_fields.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/report/report.h"
+#include "bridge/rxnic/workload/page_reader.h"
 #include "model/core/wire/icrc.h"
 #include "model/params/config.h"
 #include "model/params/params_table.h"
@@ -161,6 +162,13 @@ void request_bodies(const Seeds& seeds) {
   }
 }
 
+void workloads(const Seeds& seeds) {
+  for (const NamedText& page : named_workloads())
+    seeds.write("workload", std::string(page.name), std::string(page.text));
+  for (const NamedText& sizes : named_sizes())
+    seeds.write("workload", std::string(sizes.name), std::string(sizes.text));
+}
+
 void configurations(const Seeds& seeds) {
   for (const NamedConfig& config : named_configs()) {
     seeds.write("config", std::string(config.name), std::string(config.text) + '\0' + "nic.clock_period_ps=2325\n");
@@ -211,7 +219,7 @@ void numbers(const Seeds& seeds) {
 }
 
 void make_all(const Seeds& seeds) {
-  for (const auto make : {captures, records, request_bodies, configurations, pins, numbers}) make(seeds);
+  for (const auto make : {captures, records, request_bodies, configurations, workloads, pins, numbers}) make(seeds);
 }
 
 }  // namespace

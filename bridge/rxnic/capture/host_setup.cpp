@@ -29,6 +29,38 @@ Params params_for(const HostPlan& plan, Params params) {
   return params;
 }
 
+void complete_host_options(HostOptions& options, Params& params) {
+  if (options.cq_compression == CqCompression::kOn) params.cqe_generator.compression = true;
+  options.compress_by_default = params.cqe_generator.compression;
+  if (options.layout_chosen) return;
+  const bool cyclic = params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
+  options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
+}
+
+RunFeatures features_of(const HostOptions& options, const HostPlan& plan) {
+  RunFeatures run{RunFeature::kCapture};
+  if (options.cq_compression != CqCompression::kOff) run.add(RunFeature::kCompression);
+  for (const QueuePlan& q : plan.queues) {
+    if (q.context.kind == WqKind::kSrq && !options.layout_chosen) run.add(RunFeature::kSrqLayout);
+    run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
+    if (q.context.tag_matching) run.add(RunFeature::kTagMatching);
+  }
+  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) { return !list.tags.empty(); })) {
+    run.add(RunFeature::kTags);
+  }
+  return run;
+}
+
+std::string host_text(const HostOptions& o, const HostPlan& plan) {
+  std::uint32_t depth = 0;
+  for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
+  const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
+  if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
+  std::string text = fmt::format("{}, {} WQEs deep", kind, depth);
+  if (o.tags != 0) text += fmt::format(", {} tags", o.tags);
+  return text;
+}
+
 std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
   for (const RegionPlan& region : plan.regions) {
     if (region.install_before == 0) sim.create_region(region.mpt, region.pages);

@@ -14,6 +14,7 @@
 #include "bridge/rxnic/capture/capture_notes.h"
 #include "bridge/rxnic/capture/host_setup.h"
 #include "bridge/rxnic/capture/replay_stream.h"
+#include "bridge/rxnic/capture/response_file.h"
 #include "bridge/rxnic/capture/survey_run.h"
 #include "bridge/rxnic/events/event_recorder.h"
 #include "bridge/rxnic/report/cqe_log.h"
@@ -26,38 +27,15 @@
 #include "model/system/simulation.h"
 #include "model/system/table_result.h"
 #include "model/types/syndrome.h"
-#include "traces/capture_writer.h"
 
 namespace rxnic {
 
 namespace {
 
-const char* mode_name(EngineMode m) {
-  switch (m) {
-    case EngineMode::kFast:
-      return "fast";
-    case EngineMode::kStepAll:
-      return "step-all";
-    case EngineMode::kPerCycle:
-      return "per-cycle";
-  }
-  return "";
-}
-
 std::string pace_text(const Pace& pace) {
   if (pace.kind == Pace::Kind::kCaptured) return "captured";
   if (pace.kind == Pace::Kind::kLineRate) return "line-rate";
   return fmt::format("{} Gb/s", pace.gbps);
-}
-
-std::string host_text(const HostOptions& o, const HostPlan& plan) {
-  std::uint32_t depth = 0;
-  for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
-  const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
-  if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
-  std::string text = fmt::format("{}, {} WQEs deep", kind, depth);
-  if (o.tags != 0) text += fmt::format(", {} tags", o.tags);
-  return text;
 }
 
 constexpr std::size_t kMaxTags = std::size_t{1} << 24;  // of the capture's messages, kept in memory: 128 MiB
@@ -68,18 +46,9 @@ bool withholds(const HostPlan& plan) {
 
 RunFeatures features_of(const CaptureSurvey& survey, const Address& receiver, const HostOptions& host,
                         const HostPlan& plan) {
-  RunFeatures run{RunFeature::kCapture};
+  RunFeatures run = features_of(host, plan);
   for (const EndpointCounts& e : survey.endpoints()) {
     if (e.address == receiver && e.marked_received != 0) run.add(RunFeature::kMarked);
-  }
-  if (host.cq_compression != CqCompression::kOff) run.add(RunFeature::kCompression);
-  for (const QueuePlan& q : plan.queues) {
-    if (q.context.kind == WqKind::kSrq && !host.layout_chosen) run.add(RunFeature::kSrqLayout);
-    run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
-    if (q.context.tag_matching) run.add(RunFeature::kTagMatching);
-  }
-  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) { return !list.tags.empty(); })) {
-    run.add(RunFeature::kTags);
   }
   return run;
 }
@@ -101,11 +70,11 @@ class Vcrcs {
 };
 
 // What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late. Model time
-// starts at `start` on the capture's clock. Answers on another link layer than the first one go to a file of their own.
+// starts at `start` on the capture's clock.
 class Answers final : public FrameObserver {
  public:
   Answers(AnswerCompare& compare, const HostPlan& plan, const ReplayOptions& o, CaptureTime start)
-      : compare_(compare), options_(o), path_(o.responses_path), limit_(o.responses_limit), start_(start) {
+      : compare_(compare), options_(o), file_(o.responses_path, o.responses_limit, start) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
   void begin(Simulation& simulation, const ReplayStream& stream) {
@@ -113,14 +82,14 @@ class Answers final : public FrameObserver {
     stream_ = &stream;
   }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
-    if (!path_.empty()) write(p, time_ps);
+    file_.write(p, time_ps);
     if (options_.on_answer) options_.on_answer(p.id, time_ps);
     Headers h;
     if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
       throw std::logic_error("an answer of the model does not parse");
     }
     compare_.model(h, ++sent_);
-    if (left_out_ >= kMostLeftOut && everything_received()) {
+    if (file_.left_out() >= kMostLeftOut && everything_received()) {
       ended_ = true;
       simulation_->engine.stop();
     }
@@ -129,14 +98,8 @@ class Answers final : public FrameObserver {
     const auto it = local_.find({h.destination, raw(h.destination_qp)});
     if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());
   }
-  void close(LinkLayer link) {
-    if (path_.empty()) return;
-    if (!writer_) writer(link);
-    writer_->close();
-    if (other_writer_) other_writer_->close();
-  }
-  std::uint64_t left_out() const { return left_out_; }  // frames that are not in the file
-  bool ended() const { return ended_; }                 // the run, because so many are not
+  ResponseFile& file() { return file_; }
+  bool ended() const { return ended_; }  // the run, because so many are not
 
  private:
   // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full. Then so many bytes
@@ -148,40 +111,11 @@ class Answers final : public FrameObserver {
     return stream_->over() && p.seen == stream_->captured() - stream_->from_receiver() - stream_->to_others() &&
            p.seen == p.accepted + p.not_rdma + p.dropped_total();
   }
-  // From the first frame on that would exceed the limit nothing is written: the file has no gaps.
-  void write(const Packet& p, std::uint64_t time_ps) {
-    CaptureWriter& to = writer(p.link);
-    file_bytes_ += kRecordHeaderBytes + p.frame_view().size();
-    if (left_out_ != 0 || (limit_ != 0 && file_bytes_ > limit_)) {
-      ++left_out_;
-    } else {
-      to.write(time_ps, p.frame_view());
-    }
-  }
-  CaptureWriter& writer(LinkLayer link) {
-    if (!writer_) {
-      writer_ = std::make_unique<CaptureWriter>(path_, link, start_);
-      link_ = link;
-    }
-    if (link == link_) return *writer_;
-    if (!other_writer_) {
-      other_writer_ = std::make_unique<CaptureWriter>(other_responses(path_, link), link, start_);
-    }
-    return *other_writer_;
-  }
-
-  static constexpr std::uint64_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;  // of pcap
   AnswerCompare& compare_;
   const ReplayOptions& options_;
-  std::string path_;
-  std::uint64_t limit_;
-  CaptureTime start_;
-  LinkLayer link_ = LinkLayer::kEthernet;  // of writer_
-  std::uint64_t file_bytes_ = kFileHeaderBytes;
-  std::uint64_t left_out_ = 0;
+  ResponseFile file_;
   std::uint64_t sent_ = 0;
   std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
-  std::unique_ptr<CaptureWriter> writer_, other_writer_;
   Simulation* simulation_ = nullptr;
   const ReplayStream* stream_ = nullptr;
   bool ended_ = false;
@@ -228,9 +162,16 @@ Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& surve
 
 }  // namespace
 
-std::string other_responses(const std::string& responses_path, LinkLayer link) {
-  const char* const extension = link == LinkLayer::kInfiniband ? ".infiniband.pcap" : ".ethernet.pcap";
-  return std::filesystem::path(responses_path).replace_extension(extension);
+const char* engine_mode_name(EngineMode m) {
+  switch (m) {
+    case EngineMode::kFast:
+      return "fast";
+    case EngineMode::kStepAll:
+      return "step-all";
+    case EngineMode::kPerCycle:
+      return "per-cycle";
+  }
+  return "";
 }
 
 CaptureReader open_capture(const ReplayOptions& o) {
@@ -248,7 +189,7 @@ RunResult replay(const ReplayOptions& o) {
   r.overrides = o.overrides;
   r.params = load_config(o.config, o.overrides);
   r.seed = o.seed;
-  r.mode = mode_name(o.mode);
+  r.mode = engine_mode_name(o.mode);
   r.pace = pace_text(o.pace);
   r.psn = o.strict_psn ? "strict" : "resynchronise";
   HostOptions host_options = parse_host_options(o.host);
@@ -259,12 +200,7 @@ RunResult replay(const ReplayOptions& o) {
     throw OptionError("tags", std::to_string(host_options.tags),
                       fmt::format("at most {}, parameter tag_match_cam.max_tags", r.params.tag_match_cam.max_tags));
   }
-  if (host_options.cq_compression == CqCompression::kOn) r.params.cqe_generator.compression = true;
-  host_options.compress_by_default = r.params.cqe_generator.compression;
-  if (!host_options.layout_chosen) {
-    const bool cyclic = r.params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
-    host_options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
-  }
+  complete_host_options(host_options, r.params);
 
   // (1) survey
   CaptureReader reader = open_capture(o);
@@ -341,12 +277,8 @@ RunResult replay(const ReplayOptions& o) {
   sim.run();
 
   // (4) collect
-  answers.close(reader.link());
-  if (answers.left_out() != 0) {
-    r.warnings.push_back(fmt::format("{} of {} frames are left out of {}: it is full with {} bytes (--responses-limit)",
-                                     answers.left_out(), sim.sink.frames(),
-                                     std::filesystem::path(o.responses_path).filename().string(), o.responses_limit));
-  }
+  answers.file().close(reader.link());
+  if (answers.file().left_out() != 0) r.warnings.push_back(answers.file().left_out_text(sim.sink.frames()));
   if (answers.ended())
     r.warnings.emplace_back("the run ends there: what else READs would have brought is not simulated");
   if (cqes) cqes->close();

@@ -48,8 +48,8 @@ struct ReplayOptions {
   bool progress = false;
 };
 
-// Where answers on `link` go when the first one of the run was on the other link layer.
-std::string other_responses(const std::string& responses_path, LinkLayer link);
+// As a report names it.
+const char* engine_mode_name(EngineMode m);
 
 // The capture as a replay reads it. Throws TraceError.
 CaptureReader open_capture(const ReplayOptions& options);

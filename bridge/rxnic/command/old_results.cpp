@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "bridge/rxnic/annotate/annotate.h"
-#include "bridge/rxnic/capture/replay.h"
+#include "bridge/rxnic/capture/response_file.h"
 #include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/waves_options.h"
 #include "bridge/rxnic/page/page_file.h"
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/report/cqe_log.h"
+#include "bridge/rxnic/workload/workload_run.h"
 
 namespace rxnic {
 
@@ -113,7 +114,7 @@ void remove_of(const CLI::App& command) {
   const std::string trace = chosen(command, "trace");
   const std::string cqes = chosen(command, "--cqes");
   if (!cqes.empty()) remove_result(cqes, CqeLog::kHeader, trace);
-  const bool of_record = !trace.empty() && is_recorded_run(trace);
+  const bool of_record = !trace.empty() && is_recorded_run(trace) && !is_written_workload(trace);
   std::error_code ignored;
   if (of_record && fs::equivalent(trace, folder, ignored)) return;
   if (!of_record || out->count() != 0) {

@@ -9,6 +9,7 @@
 
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/annotate/annotate.h"
+#include "bridge/rxnic/capture/response_file.h"
 #include "bridge/rxnic/command/parse_text.h"
 #include "bridge/rxnic/diagnose/diagnose.h"
 #include "bridge/rxnic/output/exit_status.h"
@@ -18,6 +19,7 @@
 #include "bridge/rxnic/record/recorded_run.h"
 #include "bridge/rxnic/record/recorder.h"
 #include "bridge/rxnic/record/what_if.h"
+#include "bridge/rxnic/workload/page_reader.h"
 #include "model/params/quantity.h"
 #include "model/system/units.h"
 
@@ -28,6 +30,10 @@ namespace {
 // Options that say something about a capture: a recorded run says it itself.
 constexpr const char* kOfCaptures[] = {"--receiver",        "--host",      "--psn",  "--pace", "--cqes",    "--seed",
                                        "--responses-limit", "--truncated", "--pair", "--icrc", "--udp-port"};
+
+// Those that say something about a capture alone: a workload's page says it.
+constexpr const char* kNotOfWorkloads[] = {"--receiver", "--host", "--psn",      "--pace",    "--truncated",
+                                           "--pair",     "--icrc", "--udp-port", "--annotate"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -79,6 +85,8 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_option("trace", options_.trace,
                  "Capture to replay: pcap or pcapng, also compressed with gzip or zstd; Ethernet with RoCEv2 or\n"
                  "RoCEv1, Linux cooked (tcpdump -i any), raw IP, InfiniBand or ERF;\n"
+                 "or a workload: a page (FILE.toml), the name of one that comes along, the folder of one as files\n"
+                 "(rxnic workload);\n"
                  "or the folder of a recorded run, which is repeated without its programs and compared;\n"
                  "with --set or --config: what if its NICs had other parameters")
       ->required()
@@ -188,14 +196,19 @@ int ReplayCommand::run() {
   options_.order = step_order_.order();
   options_.progress = !quiet_;
   const bool other_parameters = app_->get_option("--set")->count() != 0 || app_->get_option("--config")->count() != 0;
-  const bool of_run = is_recorded_run(options_.trace);
+  const bool of_run = is_recorded_run(options_.trace) && !is_written_workload(options_.trace);
   if (app_->get_option("--loop")->count() != 0 && !(of_run && other_parameters)) {
     throw std::invalid_argument(
         fmt::format("--loop: found {}; expected only with the folder of a recorded run and --set or --config",
                     of_run ? "neither --set nor --config" : "a capture"));
   }
+  of_workload_ = !of_run && (is_workload(options_.trace) || is_written_workload(options_.trace));
+  if (of_workload_) {
+    refuse_options(kNotOfWorkloads, "a workload");
+    if (is_written_workload(options_.trace)) refuse_trace_as_output(options_.trace, out_);
+  }
   if (!of_run) return replay_capture();
-  refuse_options_of_captures();
+  refuse_options(kOfCaptures, "the folder of a recorded run");
   if (other_parameters && events_.annotates()) {
     throw std::invalid_argument(
         "--annotate: found a recorded run with other parameters; expected a capture, or the run as it was recorded: "
@@ -223,11 +236,10 @@ RegionRequest ReplayCommand::region() const {
   return r;
 }
 
-void ReplayCommand::refuse_options_of_captures() const {
-  for (const char* option : kOfCaptures) {
+void ReplayCommand::refuse_options(std::span<const char* const> options, const char* found) const {
+  for (const char* option : options) {
     if (app_->get_option(option)->count() != 0) {
-      throw std::invalid_argument(
-          fmt::format("{}: found with the folder of a recorded run; expected only with a capture", option));
+      throw std::invalid_argument(fmt::format("{}: found with {}; expected only with a capture", option, found));
     }
   }
 }
@@ -271,6 +283,14 @@ std::string ReplayCommand::write_pictures(const std::string& capture, const RunR
   return said + fmt::format("         {}\n", file);
 }
 
+WorkloadOptions ReplayCommand::workload_options() const {
+  WorkloadOptions o;
+  o.run = options_;
+  o.seeded = app_->get_option("--seed")->count() != 0;
+  o.configured = app_->get_option("--config")->count() != 0;
+  return o;
+}
+
 // Into out_. `said`: nullptr, or what is to be said of the run.
 RunResult ReplayCommand::replay_receiver(std::string* said) {
   make_folder("--out", out_);
@@ -285,7 +305,7 @@ RunResult ReplayCommand::replay_receiver(std::string* said) {
   }
   PacketNotes notes;
   if (events_.annotates()) options_.notes = &notes;
-  RunResult result = replay(options_);
+  RunResult result = of_workload_ ? run_workload(workload_options()) : replay(options_);
   notes.sort();
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_report(result);

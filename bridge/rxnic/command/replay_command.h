@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `rxnic replay TRACE`: a capture, or the folder of a recorded run.
+// `rxnic replay TRACE`: a capture, a workload, or the folder of a recorded run.
 #pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "bridge/rxnic/capture/replay.h"
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/events_options.h"
 #include "bridge/rxnic/command/rtl_options.h"
 #include "bridge/rxnic/command/waves_options.h"
+#include "bridge/rxnic/workload/workload_run.h"
 
 namespace rxnic {
 
@@ -25,7 +31,8 @@ class ReplayCommand {
   int replay_every_receiver();  // every_receiver.cpp
   int replay_folder();
   int replay_what_if();
-  void refuse_options_of_captures() const;
+  void refuse_options(std::span<const char* const> options, const char* found) const;
+  WorkloadOptions workload_options() const;
   bool prepare_out() const;
   void write_report(const RunResult& result) const;
   std::string write_pictures(const std::string& capture, const RunResult& result, const PacketNotes* notes) const;
@@ -47,6 +54,7 @@ class ReplayCommand {
   std::string truncated_ = "drop";
   std::string icrc_ = "check";
   std::vector<std::uint32_t> udp_ports_;
+  bool of_workload_ = false;
   bool step_all_ = false, per_cycle_ = false, quiet_ = false;
 };
 

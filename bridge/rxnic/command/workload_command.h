@@ -12,10 +12,15 @@ namespace rxnic {
 class WorkloadCommand {
  public:
   void describe(CLI::App& app);
-  int run() const;
+  int run();
 
  private:
-  std::string page_;
+  int write();
+
+  CLI::App* app_ = nullptr;
+  CommonOptions common_;
+  std::string page_, out_;
+  std::uint64_t seed_ = 1;
   bool keys_ = false;
   FormatOption format_;
 };

@@ -190,6 +190,26 @@ void shape(V& v, ComparedFigure& f) {
 }
 
 template <class V>
+void shape(V& v, WorkloadResult& w) {
+  v("about", w.about, "the page's sentence");
+  v("packets", w.packets, "that came to the NIC");
+  v("messages", w.messages, "that senders began; 0, as what follows: the packets came from a file");
+  v("answered", w.answered, "of them: those that the NIC answered, those of UC and UD that were sent");
+  v("repeated", w.repeated, "packets that had been sent before: after a NAK or a timeout");
+  v("timeouts", w.timeouts, "of senders' QPs that waited for an answer");
+  v("failed_qps", w.failed_qps, "senders' QPs that gave up, or got a NAK that ends a QP");
+  v.object("network", [&](auto& o) {
+    o("lost", w.lost, "packets on their way to the NIC");
+    o("corrupted", w.corrupted);
+    o("duplicated", w.duplicated);
+    o("reordered", w.reordered);
+    o("marked", w.marked, "Congestion Experienced");
+    o("pauses", w.pauses, "of the link to the NIC");
+    o("answers_lost", w.answers_lost, "packets of the NIC on their way to a sender");
+  });
+}
+
+template <class V>
 void shape(V& v, WhatIfResult& w) {
   v.choice("loop", w.loop, {"closed", "open"}, "when the programs' inputs were given (bridge/rxnic/record/WHAT_IF.md)");
   v.object("record", [&](auto& o) {
@@ -340,6 +360,7 @@ void shape(V& v, RunResult& r) {
     v("sniffer", r.sniffer,
       "what the sniffer did to the capture, not the network: undone, and in no other count (traces/CAPTURES.md)");
   });
+  v.optional("workload", r.workload, "of a workload: what its senders and its network did (bridge/rxnic/workload)");
   v.optional("rtl", r.rtl.uses, !r.rtl.uses.empty(),
              "with --lockstep and --rtl: RTL beside blocks of the model, or in their place");
   v.optional("what_if", r.what_if, "of a what-if of a recorded run: the record's figures beside its own");

@@ -309,15 +309,17 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
   for (const std::string& text : r.warnings) w.line("warning", text);
 
   w.heading("what happened");
-  w.line("trace", list({{"frames", r.captured},
-                        {"sent by the receiver", r.from_receiver},
-                        {"between others", r.to_others},
-                        {"copies", r.sniffer.copies}}));
+  if (r.workload) workload(w, *r.workload);
+  if (!r.workload)
+    w.line("trace", list({{"frames", r.captured},
+                          {"sent by the receiver", r.from_receiver},
+                          {"between others", r.to_others},
+                          {"copies", r.sniffer.copies}}));
   packets(w, r);
   for (const UnreadableResult& u : r.unreadable) w.line("unreadable", u.words);
   congestion(w, r.congestion);
   qps(w, r);
-  answers(w, r);
+  if (!r.workload) answers(w, r);
   sickest_qps(w, r);
   speed(w, r);
   stages(w, r);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "model/system/units.h"
@@ -72,6 +74,31 @@ void sickest_qps(SummaryWriter& w, const RunResult& r) {
     w.raw(line + fmt::format("{:>8}\n", row.figures.latency_count == 0 ? "" : number(row.figures.p99_ns)));
   }
   if (besides != 0) w.raw(fmt::format("  and {} more: rxnic report --by qp DIR\n", count_text(besides)));
+}
+
+void workload(SummaryWriter& w, const WorkloadResult& r) {
+  const auto items = [](std::initializer_list<std::pair<const char*, std::uint64_t>> counts) {
+    std::string out;
+    for (const auto& [name, value] : counts) {
+      if (value != 0) out += fmt::format("{}{} {}", out.empty() ? "" : "   ", name, count_text(value));
+    }
+    return out;
+  };
+  w.line("workload", r.about);
+  w.line("senders", items({{"packets", r.packets},
+                           {"messages", r.messages},
+                           {"answered", r.answered},
+                           {"packets sent again", r.repeated},
+                           {"timeouts", r.timeouts},
+                           {"failed QPs", r.failed_qps}}));
+  const std::string network = items({{"lost", r.lost},
+                                     {"corrupted", r.corrupted},
+                                     {"duplicated", r.duplicated},
+                                     {"reordered", r.reordered},
+                                     {"marked", r.marked},
+                                     {"pauses", r.pauses},
+                                     {"answers lost", r.answers_lost}});
+  if (!network.empty()) w.line("network", network);
 }
 
 }  // namespace rxnic

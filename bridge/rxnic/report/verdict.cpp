@@ -307,7 +307,7 @@ class Judge {
       v_.next.push_back(fmt::format("{} with --set {}={}", again, p.name, other));
       break;
     }
-    const bool capture = !r_.of_programs();
+    const bool capture = !r_.of_programs() && !r_.workload;
     if (capture && v_.bound_by == "host" && r_.psn != "strict")
       v_.next.push_back(fmt::format("{} with --psn strict", again));
     if (capture && (v_.bound_by == "idle" || v_.bound_by == "sender")) {

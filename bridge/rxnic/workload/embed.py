@@ -27,10 +27,10 @@ def main():
     args = parser.parse_args()
     text = (banner("bridge/rxnic/workload/pages and sizes", "bridge/rxnic/workload/embed.py")
             + '#include "bridge/rxnic/workload/page_reader.h"\n\nnamespace rxnic {\nnamespace {\n\n'
-            + table("kWorkloads", (HERE / "pages").glob("*.toml")) + "\n"
-            + table("kSizes", (HERE / "sizes").glob("*.txt")) + "\n}  // namespace\n\n"
-            "std::span<const NamedText> named_workloads() { return kWorkloads; }\n"
-            "std::span<const NamedText> named_sizes() { return kSizes; }\n\n}  // namespace rxnic\n")
+            + table("kNamedWorkloads", (HERE / "pages").glob("*.toml")) + "\n"
+            + table("kNamedSizes", (HERE / "sizes").glob("*.txt")) + "\n}  // namespace\n\n"
+            "std::span<const NamedText> named_workloads() { return kNamedWorkloads; }\n"
+            "std::span<const NamedText> named_sizes() { return kNamedSizes; }\n\n}  // namespace rxnic\n")
     write_if_changed(args.out / "bridge" / "rxnic" / "workload" / "named_texts.cpp", text)
 
 

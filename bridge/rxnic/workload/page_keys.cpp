@@ -52,14 +52,14 @@ std::string unmet(std::string_view table, std::string_view need, const WorkloadP
 }  // namespace
 
 const std::vector<const WorkloadKey*>& workload_keys() {
-  static const std::vector<const WorkloadKey*> all = [] {
+  static const std::vector<const WorkloadKey*> kAll = [] {
     std::vector<const WorkloadKey*> keys;
     for (const auto part : {head_keys(), senders_keys(), network_keys(), receiver_keys()}) {
       for (const WorkloadKey& key : part) keys.push_back(&key);
     }
     return keys;
   }();
-  return all;
+  return kAll;
 }
 
 std::span<const WorkloadTable> workload_tables() { return kTables; }
@@ -110,7 +110,7 @@ std::string toml_text(const WorkloadKey& key, const KeyValue& value) {
 std::string unmet_need(const WorkloadKey& key, const WorkloadPage& page, std::size_t group) {
   for (std::string_view rest = key.needs; !rest.empty();) {
     const std::size_t end = std::min(rest.find(" and "), rest.size());
-    const std::string lacking = unmet(key.table, rest.substr(0, end), page, group);
+    std::string lacking = unmet(key.table, rest.substr(0, end), page, group);
     if (!lacking.empty()) return lacking;
     rest.remove_prefix(std::min(end + 5, rest.size()));
   }

@@ -250,14 +250,17 @@ WorkloadPage PageReader::read(std::string_view text) {
 }  // namespace
 
 bool is_workload(std::string_view name_or_file) {
-  return name_or_file.ends_with(".toml") || named(named_workloads(), name_or_file) != nullptr;
+  if (name_or_file.ends_with(".toml")) return true;
+  std::error_code ignored;
+  if (std::filesystem::exists(name_or_file, ignored)) return false;
+  const bool is_name = name_or_file.find_first_of("./") == name_or_file.npos;
+  return is_name && (named(named_workloads(), name_or_file) != nullptr ||
+                     !suggest(name_or_file, names_of(named_workloads())).empty());
 }
 
 WorkloadPage load_workload(const std::string& name_or_file) {
   if (const NamedText* along = named(named_workloads(), name_or_file)) {
-    WorkloadPage page = parse_workload(along->text, std::string(along->file));
-    page.name = along->name;
-    return page;
+    return parse_workload(along->text, std::string(along->file));
   }
   const std::filesystem::path path(name_or_file);
   std::string text;
@@ -269,9 +272,7 @@ WorkloadPage load_workload(const std::string& name_or_file) {
         "workload", 0, "", fmt::format("'{}': {}", name_or_file, e.what()),
         fmt::format("a page that can be read, or one of {}{}", fmt::join(names, ", "), suggest(name_or_file, names)));
   }
-  WorkloadPage page = parse_workload(text, name_or_file, path.parent_path().string());
-  page.name = path.stem().string();
-  return page;
+  return parse_workload(text, name_or_file, path.parent_path().string());
 }
 
 WorkloadPage parse_workload(std::string_view text, const std::string& file, const std::string& folder) {

@@ -32,7 +32,8 @@ struct NamedText {
 std::span<const NamedText> named_workloads();
 std::span<const NamedText> named_sizes();
 
-// Whether a word of the command line can only be a workload: a name of one that comes along, or a file "X.toml".
+// Whether a word of the command line can only be a workload: a file "X.toml", or the name of one that comes along. The
+// name may be mistyped; no file has it.
 bool is_workload(std::string_view name_or_file);
 
 // A page that comes along, or a file. Throws ConfigError.

@@ -81,7 +81,6 @@ struct NetworkPage {
 };
 
 struct WorkloadPage {
-  std::string name;  // of a page that comes along, or its file's
   std::string about;
   std::uint64_t packets = 20'000;
   std::uint64_t seed = 1;
