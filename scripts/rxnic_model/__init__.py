@@ -15,8 +15,15 @@ from .expression import Expression, ExpressionError
 from .figures import UnknownFigure, figures_of
 from .program import RunError, UsageError, find_program, start, text_of
 from .runs import Result, Results, replay, run, several, workload
-from .sweeps.run import sweep
+
+
+def __getattr__(name):
+    """What a job of a sweep does not need is read when it is asked for."""
+    if name == "sweep":
+        from .sweeps.run import sweep  # pylint: disable=import-outside-toplevel
+        return sweep
+    raise AttributeError(name)
+
 
 __all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError",
-           "figures_of", "find_program", "replay", "run", "several", "start", "sweep", "text_of",
-           "workload"]
+           "figures_of", "find_program", "replay", "run", "several", "start", "sweep", "text_of", "workload"]

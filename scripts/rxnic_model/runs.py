@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """run, replay, workload: one run of the program each, in a folder of its own, and several at once."""
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -10,7 +9,6 @@ import tempfile
 import time
 
 from . import program as rxnic
-from . import workloads
 from .figures import Figures, figures_of
 
 
@@ -102,6 +100,7 @@ def replay(source, *, config=None, set=None, seed=None, workload=None, options=(
     arguments = rxnic.options_of(config, set, seed, options, **flags)
     if not workload:
         return started("replay", arguments, of, keep, program, timeout, [str(source)])
+    from . import workloads  # pylint: disable=import-outside-toplevel
     of["set"] |= {f"workload.{key}": value for key, value in workload.items()}
     with tempfile.TemporaryDirectory(prefix="rxnic-") as folder:
         page = pathlib.Path(folder) / "workload.toml"
@@ -136,13 +135,15 @@ def several(calls, jobs=None, call=replay):
 
         several([{"source": "a.pcap", "set": {"nic.link_gbps": gbps}} for gbps in (100, 200, 400)])
     """
+    from concurrent.futures import ThreadPoolExecutor  # pylint: disable=import-outside-toplevel
+
     def tried(one):
         try:
             return call(**one)
         except rxnic.RunError as failed:
             return failed
 
-    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs or cores()) as pool:
+    with ThreadPoolExecutor(max_workers=jobs or cores()) as pool:
         return Results(pool.map(tried, calls))
 
 

@@ -19,8 +19,8 @@ SHOWN = 300  # characters of a message
 
 
 def message_without_paths(message, folder):
-    """The first line of what the program said; where files lie on this machine is no part of it."""
-    line = message.splitlines()[0] if message else ""
+    """What the program said, in one line; where files lie on this machine is no part of it."""
+    line = " ".join(message.split())
     return re.sub(r"\S*/rxnic-[^/\s]+/run", "RUN", line.replace(folder + "/", ""))[:SHOWN]
 
 

@@ -29,7 +29,7 @@ def split(settings, folder):
     parameters = {key: value for key, value in settings.items() if "." in key and not key.startswith(WORKLOAD)}
     options = {key: value for key, value in settings.items() if key in OPTIONS and value != "" and value is not False}
     return (content.source_path(settings["source"], folder), config and config_path(config, folder),
-            settings.get("seed", 1), parameters, options)
+            settings.get("seed"), parameters, options)
 
 
 def keys_set(settings):
@@ -67,7 +67,8 @@ def key_of(settings, folder, program, source):
         # A record has a configuration of its own, which only what is set changes.
         "parameters": parameters if record and not config else content.effective(config, parameters, program),
         "what_if": record and bool(config or parameters),
-        "seed": seed,
+        # A workload has a seed of its own, a record needs none, and a capture's is 1.
+        "seed": 1 if seed is None and not record and not workloads.is_workload(source, program) else seed,
         "options": {name: [value, content.option_hash(name, value, folder, program) if value is not True else ""]
                     for name, value in options.items()},
     }

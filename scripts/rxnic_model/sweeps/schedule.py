@@ -22,8 +22,10 @@ from .points import arguments_of
 
 LOCAL_SECONDS, SLURM_SECONDS, LEAST_SECONDS = 20, 60, 3
 JOBS_A_CORE = 8  # at least, so that cores end together
+LOOK_SECONDS = 0.5  # from one look at the results to the next
 TRIES = 3  # of a job that is lost with its machine; a point that fails is no lost job
 PR_SET_PDEATHSIG = 1
+PLAIN = ["-S"]  # without packages of the site: a job needs none, and begins sooner
 
 SNAKEFILE = """\
 rule all:
@@ -122,7 +124,7 @@ class Schedule:
         try:
             while any(process.poll() is None for process in processes):
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    next(one for one in processes if one.poll() is None).wait(timeout=0.2)
+                    next(one for one in processes if one.poll() is None).wait(timeout=LOOK_SECONDS)
                 self.store.refresh()
                 progress(text)
         except BaseException:
@@ -142,7 +144,7 @@ class Schedule:
         processes = []
         for n in range(jobs):
             path = self._write(f"first-{n}", points[n::jobs])
-            processes.append(subprocess.Popen([sys.executable, "-m", "rxnic_model.sweeps.job", str(path)],
+            processes.append(subprocess.Popen([sys.executable, *PLAIN, "-m", "rxnic_model.sweeps.job", str(path)],
                                               env=self._environment(), preexec_fn=die_with_parent))
         self._watch(processes, progress, "")
 
@@ -151,7 +153,7 @@ class Schedule:
         groups = grouped(points, seconds_each, self.jobs, self.job_seconds)
         for n, group in enumerate(groups):
             self._write(n, group)
-        command = f"exec {shlex.quote(sys.executable)} -m rxnic_model.sweeps.job"
+        command = f"exec {shlex.join([sys.executable, *PLAIN])} -m rxnic_model.sweeps.job"
         # Snakemake formats the command and reads it as Python.
         escaped = [text.replace("{", "{{").replace("}", "}}").replace("\\", "\\\\").replace('"', '\\"')
                    for text in (command, shlex.quote(str(self.folder)))]

@@ -32,6 +32,8 @@ class Store:
         """Reads the lines that are new: how many."""
         new = 0
         for path in sorted(self.results.glob("*.jsonl")):
+            if path.stat().st_size == self._read.get(path, 0):
+                continue
             with path.open("rb") as file:
                 file.seek(self._read.get(path, 0))
                 text = file.read()

@@ -42,6 +42,15 @@ def parameter_value(key, text, program):
     return rxnic.json.loads(said)[section][name]["value"]
 
 
+def is_plain(key, value, program):
+    """A whole number in the range of its parameter, for which the program need not be asked."""
+    about = rxnic.parameters(program)[key]
+    if type(value) is not int or type(about["value"]) is not int or about["power_of_two"]:
+        return False
+    low, high = about["range"]
+    return low <= value <= high
+
+
 def number_of(key, value, program):
     """An end of a range, as a number."""
     if "." in key and not key.startswith(WORKLOAD):
@@ -102,7 +111,7 @@ def checked(key, value, program, folder):
     if key.startswith(WORKLOAD):
         return value  # the points ask the program, with the other keys
     if "." in key:
-        return parameter_value(key, rxnic.text_of(value), program)
+        return value if is_plain(key, value, program) else parameter_value(key, rxnic.text_of(value), program)
     if key == "seed":
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 ** 64:
             raise ValueRefused(repr(value), "a whole number from 0 to 2^64 - 1")
