@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tarfile
 
 import e2e
 import slurm_cluster
@@ -246,53 +245,6 @@ dma_engine.read_latency_ps = { from = "100ns", to = "10us", count = 3, log = tru
     bench.expect(" 16 points" in sweep.start("--dry-run").stdout, "the example")
 
 
-def sources(bench):
-    """Records with other parameters, each NIC of which has rows; configurations by name and file; RTL in place."""
-    sweep = Sweep(bench, """\
-[run]
-source = "record"
-[[axes]]
-dma_engine.read_latency_ps = ["403ns", "900ns"]
-[[axes]]
-loop = ["closed", "open"]
-""")
-    with tarfile.open(e2e.ROOT / "testbench" / "e2e" / "golden" / "pingpong_rc.tar.xz") as packed:
-        packed.extractall(bench.folder / "record", filter="data")
-    inside = next((bench.folder / "record").rglob("host.jsonl")).parent
-    text = sweep.page.read_text(encoding="utf-8")
-    sweep.page.write_text(text.replace('"record"', f'"{inside.relative_to(bench.folder)}"'), encoding="utf-8")
-    done_well(bench, sweep.start(), "what-if of a record")
-    rows = sweep.rows()
-    report = bench.replay(inside, "--set", "dma_engine.read_latency_ps=900ns", "--loop", "open")
-    bench.expect_equal((len(rows), rows[3]["state_hash"]), (4, report["state_hash"]), "rows, and the last state hash")
-    base = sqlite3.connect(bench.folder / "page.sweep" / "sweep.sqlite")
-    nics = base.execute('SELECT point, nic, "dma_engine.writes" FROM nics ORDER BY point, nic').fetchall()
-    base.close()
-    writes = [nic["blocks"]["dma_engine"]["counters"]["writes"] for nic in report["nics"]]
-    bench.expect_equal(nics[-len(writes):], [(4, n, count) for n, count in enumerate(writes)], "rows of NICs")
-    bench.expect_equal(len(nics), 4 * len(writes), "rows of all NICs")
-    (bench.folder / "own.toml").write_text('base = "nic_400g_gen5"\n[dma_engine]\ntags = 16\n', encoding="utf-8")
-    sweep.page.write_text('[run]\nsource = "trace.pcap"\n[[axes]]\nconfig = ["nic_400g_gen5", "own.toml"]\n'
-                          "[[axes]]\ndma_engine.tags = [16, 32]\n", encoding="utf-8")
-    done_well(bench, sweep.start(), "configurations")
-    report = bench.replay("trace.pcap", "--config", "own.toml", "--set", "dma_engine.tags=16")
-    bench.expect_equal([row["state_hash"] for row in sweep.rows()][2], report["state_hash"], "a configuration's file")
-    # 16 tags are those of the file, too: two of four points are the same.
-    bench.expect_equal(sum(sweep.counts().values()), 4 + 2, "runs")
-    rtl = bench.options.rxnic.parents[2] / "rtl"
-    if not list(rtl.glob("cqe_generator_*.so")):
-        print("sources: RTL in place was not looked at: it is not built")
-        return
-    sweep.wrapper.unlink()
-    sweep.environment["RXNIC"] = str(bench.options.rxnic)  # which finds the RTL beside itself
-    sweep.page.write_text('[run]\nsource = "trace.pcap"\n[[axes]]\nrtl = ["", "cqe_generator"]\n', encoding="utf-8")
-    done_well(bench, sweep.start(), "RTL in place")
-    rows = sweep.rows()
-    bench.expect_equal(*[row["cycles"] for row in rows], "cycles with the model and with its RTL")
-    report = bench.replay("trace.pcap", "--rtl", "cqe_generator")
-    bench.expect_equal(rows[1]["state_hash"], report["state_hash"], "state hash with RTL")
-
-
 def slurm(bench):
     """A real Slurm gives the same table to the byte as the cores of this machine, and reports a crash as they do."""
     sweep = Sweep(bench)
@@ -405,7 +357,7 @@ def command(bench):
 
 
 CHECKS = {"table": table, "killed": killed, "crash": crash, "extended": extended, "chosen": chosen,
-          "sources": sources, "slurm": slurm, "mistakes": mistakes, "command": command}
+          "slurm": slurm, "mistakes": mistakes, "command": command}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -41,7 +41,8 @@ def page_script(program):
     """What draws the page, or None."""
     here = pathlib.Path(os.path.realpath(program)).parent
     chosen = os.environ.get(VARIABLE)
-    for place in [pathlib.Path(chosen)] if chosen else [here / one for one in PLACES]:
+    places = [*(here / one for one in PLACES), rxnic.SCRIPTS.parent / "build" / "page" / "sweep.js"]
+    for place in [pathlib.Path(chosen)] if chosen else places:
         if place.is_file():
             return place.read_text(encoding="utf-8")
     return None
