@@ -2,12 +2,12 @@
 #include "model/nic/fabric.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cstring>
 #include <string>
 
 #include "model/core/wire/ecn.h"
+#include "model/nic/fabric_port.h"
 #include "model/types/bits.h"
 
 namespace rxnic {
@@ -33,73 +33,6 @@ std::size_t first_sender(std::uint64_t senders, Cycle now, FirstOf&& first_of) {
 
 }  // namespace
 
-struct Fabric::Frame {
-  Instant first_byte;  // at the receiver's line
-  Cycle posted{};
-  Cycle complete{};  // last byte at the receiver
-  std::uint32_t bytes = 0;
-  LinkLayer link = LinkLayer::kEthernet;
-  std::uint64_t number = 0;  // in the order in which frames leave (R11)
-  Frame* next = nullptr;     // in its queue, or free
-  Nic* given_to = nullptr;   // before it has left (R11)
-  PacketHandle given{};
-  std::array<std::uint8_t, kMaxFrameBytes> data;
-};
-
-// Frames of one sender for one receiver.
-struct Fabric::Queue {
-  struct List {
-    Frame* first = nullptr;
-    Frame* last = nullptr;
-    bool empty() const { return first == nullptr; }
-    void push(Frame* frame) {
-      (first == nullptr ? first : last->next) = frame;
-      last = frame;
-    }
-    Frame* pop() {
-      Frame* const frame = first;
-      first = frame->next;
-      frame->next = nullptr;
-      return frame;
-    }
-  };
-  List waiting;
-  List coming;                      // with watches_queues_: not at the switch yet
-  std::uint32_t bytes = 0;          // of both
-  std::uint32_t waiting_bytes = 0;  // with watches_queues_
-};
-
-struct Fabric::Port {
-  Port(std::uint32_t n, std::uint32_t ports, const LinkTime& time)
-      : number(n),
-        answers(("answers_" + std::to_string(n)).c_str()),
-        requests(("requests_" + std::to_string(n)).c_str()),
-        wire(("wire_" + std::to_string(n)).c_str()),
-        tx(time),
-        rx(time),
-        queues(ports) {}
-  std::uint32_t number;
-  Nic* nic = nullptr;
-  In<WireFrame> answers, requests;
-  Out<WireFrame> wire;
-  // The NIC's line to the switch.
-  Line tx;
-  PacketHandle sending = kNoPacket;
-  std::uint32_t sending_to = FabricRoutes::kNobody;
-  std::vector<Frame*> carried;  // copies of the frame being sent, one for each receiver
-  bool request_next = false;
-  bool pause_counted = false;
-  // The line to the NIC.
-  Line rx;
-  std::vector<Queue> queues;        // by sender
-  std::uint64_t waiting = 0;        // bit by sender whose queue is not empty
-  std::uint64_t coming = 0;         // bit by sender with frames on their way to the switch
-  std::uint64_t waiting_bytes = 0;  // of all senders, at the switch
-  Frame* arriving = nullptr;
-  Instant arrives;       // as much of it as R12 says
-  bool refused = false;  // the NIC has no free packet buffer and does not notify when it gets one: ask again
-};
-
 Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics)
     : Block(name),
       params_(params.fabric),
@@ -108,7 +41,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine
       time_(params.nic.link_gbps * kMbpsPerGbps, params.nic.clock_period_ps),
       cut_through_bytes_(params.wire.cut_through_bytes),
       across_(time_.after_ps({}, params.fabric.switch_latency_ps + 2 * params.fabric.cable_delay_ps)),
-      loopback_(time_.after_ps({}, params.fabric.loopback_latency_ps)) {
+      loopback_(time_.after_ps({}, params.fabric.loopback_latency_ps)),
+      network_(impairments_of(params.fabric)) {
   assert(nics <= kMaxPorts);
   for (std::uint32_t n = 0; n < nics; ++n) {
     Port& port = *ports_.emplace_back(std::make_unique<Port>(n, nics, time_));
@@ -143,7 +77,7 @@ Cycle Fabric::step(Cycle now) {
   // (2) each line to a NIC: a frame arrives, the next one follows
   for_each_bit(receiving_, [&](std::size_t n) { receive(*ports_[n], now); });
   // (3) rest
-  return rest(now, idle() ? Activity::kStarved : Activity::kBusy, next_step(now));
+  return rest(now, frames_in_flight_ == 0 ? Activity::kStarved : Activity::kBusy, next_step(now));
 }
 
 Cycle Fabric::next_step(Cycle now) const {
@@ -152,6 +86,8 @@ Cycle Fabric::next_step(Cycle now) const {
     const Port& p = *ports_[n];
     if (p.sending != kNoPacket) {
       next = earliest(next, Cycle{p.tx.free().ceiling().count - 1});
+    } else if (p.resumes >= Instant{now.count + 1, 0}) {
+      next = earliest(next, p.resumes.floor());
     } else if (room_made_ || p.tx.free() > Instant{now.count, 0}) {
       next = now + 1;
     }
@@ -176,9 +112,9 @@ void Fabric::send(Port& from, Cycle now) {
   for (;;) {
     if (from.sending != kNoPacket) {
       if (from.tx.free() > next_cycle) return;
-      leave(from);  // (R7)
+      leave(from, now);  // (R7)
     }
-    if (from.tx.free() >= next_cycle) return;
+    if (from.tx.free() >= next_cycle || from.resumes >= next_cycle) return;
     In<WireFrame>* const input = next_input(from, now);
     if (input == nullptr) return;
     start(from, *input, now);
@@ -214,7 +150,7 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   from.sending = input.pop(now).buffer;
   sending_ |= bit_of(from.number);
   const Packet& p = from.nic->shared.packets[from.sending];
-  const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
+  const Instant begin = std::max({from.tx.free(), from.resumes, Instant{now.count, 0}});
   from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
   ++frames_in_flight_;
   const std::uint32_t to = from.sending_to = routes_.of(p);
@@ -225,9 +161,15 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   }
   counters_.loopback += to == from.number;
   counters_.frames += to != from.number;
+  from.crossing += to != from.number;
   const auto carry_to = [&](Port& port) {
     const bool own = port.number == from.number;  // (R4)
-    carry(from, port, p, time_.after_span(begin, own ? loopback_ : across_));
+    const Instant first_byte = time_.after_span(begin, own ? loopback_ : across_);
+    if (own || !network_.any()) {
+      carry(from, port, p, first_byte);
+    } else {
+      cross(from, port, p, first_byte);
+    }
   };
   if (to == FabricRoutes::kEverybody) {
     for (const auto& port : ports_) carry_to(*port);
@@ -236,7 +178,7 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   }
 }
 
-void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
+Fabric::Frame& Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   Frame* const frame = allocate();
   frame->first_byte = first_byte;
   frame->posted = p.posted;
@@ -246,12 +188,13 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
   Queue& q = to.queues[from.number];
   q.bytes += frame->bytes;
-  (watches_queues_ ? q.coming : q.waiting).push(frame);
+  (watches_queues_ ? q.coming : q.waiting).insert(frame);
   (watches_queues_ ? to.coming : to.waiting) |= bit_of(from.number);
   receiving_ |= bit_of(to.number);
+  return *frame;
 }
 
-void Fabric::leave(Port& from) {
+void Fabric::leave(Port& from, Cycle now) {
   PacketPool& pool = from.nic->shared.packets;
   ++frames_left_;
   for (Frame* const copy : from.carried) {
@@ -259,6 +202,7 @@ void Fabric::leave(Port& from) {
     if (copy->given_to != nullptr) number_given(*copy);
   }
   from.carried.clear();
+  if (!from.harms.empty()) report_harms(from, now);
   if (observer_ != nullptr) {
     observer_->on_frame(from.number, from.sending_to, pool[from.sending].frame_view(), time_.to_ps(from.tx.free()));
   }
@@ -287,6 +231,7 @@ void Fabric::admit(Port& to, Cycle now) {
     const bool own = sender == to.number;
     if (drops() && !own && q.waiting_bytes + frame->bytes > params_.switch_buffer_bytes) {
       ++counters_.dropped;
+      notify(to, NetworkHarm::kSwitchFull, {frame->data.data(), frame->bytes}, frame->number, now);
       q.bytes -= frame->bytes;
       std::erase(ports_[sender]->carried, frame);  // its last byte may not have left yet
       free(frame);

@@ -34,16 +34,25 @@
 //   R12 A NIC is given a frame when cut_through_bytes of it (FCS, preamble and gap counted) have come over its line. A
 //       shorter frame is given when all of it has come. The NIC knows when the rest will have come (Packet::complete).
 //       While it does not take the frame its line stands still.
+//   R13 What the network does to a frame between two NICs (core/wire/impairments.h) follows from both, and from the
+//       frame's number. A NIC's frames to others are counted for it. A lost one has used its sender's line. One that is
+//       reordered comes reorder_delay later. A duplicate is as the frame left, without its delay and its wrong bit.
+//       Frames to the sender's own NIC come to no harm.
+//   R14 A pause begins with the end of its frame and holds requests and responses. It does not lengthen another one.
+//   R15 An observer of QPs hears, once the frame has left, what came over it, and of those that R8 drops. An event is
+//       that of the NIC to which the frame went. A mark or a pause is no harm.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "model/core/wire/impairments.h"
 #include "model/core/wire/link_time.h"
 #include "model/nic/fabric_routes.h"
 #include "model/nic/nic.h"
 #include "model/types/fabric_counters.h"
+#include "model/types/qp_event.h"
 
 namespace rxnic {
 
@@ -68,8 +77,9 @@ class Fabric final : public Block {
   // simulation starts.
   void attach(Nic& nic, const PortAddress& address);
   void set_observer(FabricObserver* observer) { observer_ = observer; }
-  // Nothing is on a line or in the switch.
-  bool idle() const { return frames_in_flight_ == 0; }
+  void set_qp_observer(std::uint32_t nic, QpObserver* observer);  // (R15)
+  // Nothing is on a line or in the switch, or waits for a line.
+  bool idle() const { return frames_in_flight_ == 0 && senders() == 0; }
   std::uint32_t frames_in_flight() const { return frames_in_flight_; }
   const FabricCounters& counters() const { return counters_; }
 
@@ -77,14 +87,19 @@ class Fabric final : public Block {
   struct Frame;
   struct Queue;
   struct Port;
+  struct Harm;
 
   void send(Port& from, Cycle now);
   In<WireFrame>* next_input(Port& from, Cycle now);
   bool is_paused(const Port& from, const Packet& request);
   void start(Port& from, In<WireFrame>& input, Cycle now);
-  void leave(Port& from);
+  void leave(Port& from, Cycle now);
   void number_given(Frame& frame);
-  void carry(Port& from, Port& to, const Packet& p, Instant first_byte);
+  Frame& carry(Port& from, Port& to, const Packet& p, Instant first_byte);
+  void cross(Port& from, Port& to, const Packet& p, Instant first_byte);
+  void report_harms(Port& from, Cycle now);
+  void notify(const Port& to, NetworkHarm harm, Bytes frame, std::uint64_t number, Cycle now) const;
+  static Impairments impairments_of(const FabricParams& params);
   void admit(Port& to, Cycle now);
   void receive(Port& to, Cycle now);
   bool begin_arrival(Port& to, Cycle now);
@@ -105,6 +120,7 @@ class Fabric final : public Block {
   const std::uint32_t cut_through_bytes_;
   Instant across_;  // the switch and both cables
   Instant loopback_;
+  const Impairments network_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::uint64_t answering_ = 0, requesting_ = 0;  // one bit per port: its link from the NIC is not empty
   std::uint64_t sending_ = 0;                     // one bit per port: its line from the NIC carries a frame

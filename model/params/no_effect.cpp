@@ -94,7 +94,8 @@ RunFeatures features_of_programs(const Params& params, std::uint32_t nics) {
   // Programs make QPs, SRQs and CQs, which all ask for compression.
   RunFeatures run{RunFeature::kPrograms, RunFeature::kSrqLayout, RunFeature::kCyclic, RunFeature::kCompression};
   if (nics > 1) run.add(RunFeature::kSwitch);
-  if (nics > 1 && params.fabric.ecn_threshold_bytes != 0 && params.requester.dcqcn) run.add(RunFeature::kMarked);
+  const bool marks = params.fabric.ecn_threshold_bytes != 0 || params.fabric.mark_ppm != 0;
+  if (nics > 1 && marks && params.requester.dcqcn) run.add(RunFeature::kMarked);
   if (params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList) run.add(RunFeature::kLinkedList);
   return run;
 }

@@ -161,7 +161,8 @@ void NicTables::note_peer(Qp& qp, const AckRequest& p, const Packet& buffer) {
 
 void NicTables::on_qp_event(const QpEvent& event, Cycle now) {
   note(event, now);
-  if (has(now) && event.kind != QpEventKind::kAsync) qp(event.number).counts.count(event);
+  const bool of_no_qp = event.kind == QpEventKind::kAsync || event.kind == QpEventKind::kNetwork;
+  if (has(now) && !of_no_qp) qp(event.number).counts.count(event);
 }
 
 void NicTables::add_receive(const MessageTimes& times, std::uint64_t ns) {

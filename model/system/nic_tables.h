@@ -9,7 +9,7 @@
 //   R4  Latencies of a QP are those of its receives. Those of an opcode and a size are also those of WRITEs without
 //       immediate (latencies.h, R1, R2).
 //   R5  NAKs and CNPs count when they are sent. Timeouts, RNR waits and packets sent again are those of the NIC's own
-//       requester: those of a captured peer are in no NIC.
+//       requester: those of a captured peer are in no NIC. Frames that came to harm on their way count for no QP.
 //   R6  kMostQps QPs of a NIC have counts of their own. Those that come later are counted together.
 //   R7  Incidents are what QpEventKind names up to kAsync. Left out are flushed WQEs, and events of completions and of
 //       absent pages, which are ordinary. The first RunIncidents::kMost are kept.

@@ -46,6 +46,7 @@ void TableCounts::count(const QpEvent& event) {
       ++sent_again;
       break;
     case QpEventKind::kDrop:  // counted with its packet
+    case QpEventKind::kNetwork:
     case QpEventKind::kAsync:
     case QpEventKind::kCount:
       break;

@@ -127,7 +127,7 @@ void collect_tables(std::span<const Latencies* const> nics, std::uint64_t period
 }
 
 const char* name_of(QpEventKind kind) {
-  constexpr const char* kNames[] = {"drop",  "psn_gap", "nak",      "timeout",   "error_cqe",
+  constexpr const char* kNames[] = {"drop",  "psn_gap", "nak",      "timeout",   "error_cqe", "network",
                                     "event", "cnp",     "rnr_wait", "went_back", "sent_again"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(QpEventKind::kCount));
   return kNames[static_cast<std::size_t>(kind)];
@@ -148,6 +148,11 @@ std::string cause_of(const QpEvent& event) {
     }
     case QpEventKind::kErrorCqe:
       return std::string(name_of(static_cast<WcStatus>(event.detail)));
+    case QpEventKind::kNetwork: {
+      constexpr const char* kHarms[] = {"lost", "corrupted", "duplicated", "reordered", "switch_full"};
+      static_assert(std::size(kHarms) == static_cast<std::size_t>(NetworkHarm::kCount));
+      return event.detail < std::size(kHarms) ? kHarms[event.detail] : "";
+    }
     case QpEventKind::kAsync:
       return std::string(name_of(static_cast<EventType>(event.detail)));
     default:

@@ -9,12 +9,16 @@
 
 namespace rxnic {
 
+// What happens to a frame on its way, besides delay.
+enum class NetworkHarm : std::uint8_t { kLost, kCorrupted, kDuplicated, kReordered, kSwitchFull, kCount };
+
 enum class QpEventKind : std::uint8_t {
   kDrop,       // a packet was not carried out; detail: its DropReason
   kGap,        // a capture's QP was resynchronised; detail: PSNs that are missing
   kNak,        // a NAK or an RNR NAK is sent; detail: its syndrome
   kTimeout,    // the requester has waited in vain for a response
   kErrorCqe,   // a CQE in error is written; detail: its WcStatus
+  kNetwork,    // a frame for the NIC came to harm on its way; number: QPN of its BTH; detail: its NetworkHarm
   kAsync,      // an event is written into the device's event queue; number: its object's; detail: its EventType
   kCnp,        // a CNP is sent
   kRnrWait,    // the requester waits, since an RNR NAK has asked for that

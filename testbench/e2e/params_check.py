@@ -239,7 +239,8 @@ def programs(bench):
                 "requester.dcqcn_min_mbps=2")
     of_host = "host.poll_latency_ps cannot act in this run: the programs poll and post by themselves"
     of_cable = "fabric.cable_delay_ps cannot act in this run: no frame passes a switch: that takes programs on two NICs"
-    of_rate = "requester.dcqcn_min_mbps cannot act in this run: it needs fabric.ecn_threshold_bytes!=0"
+    of_rate = "requester.dcqcn_min_mbps cannot act in this run: it needs fabric.ecn_threshold_bytes!=0 or " \
+              "fabric.mark_ppm!=0"
     for nics, also, expected in [(1, (), [of_cable, of_rate, of_host]), (2, (), [of_rate, of_host]),
                                  (2, ("fabric.ecn_threshold_bytes=1",), [of_host])]:
         options = [part for setting in (*settings, *also) for part in ("--set", setting)]

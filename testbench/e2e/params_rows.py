@@ -55,6 +55,7 @@ TSO = Run("tso", 2)
 # A receiver at a quarter of the line's rate: its packets wait at the switch, which marks them.
 SLOW_RECEIVER = ("rx_parser.beat_bytes=8", "wire.rx_buffer_bytes=16384")
 MARKED = (*SLOW_RECEIVER, "fabric.ecn_threshold_bytes=20000")
+LOSSY = ("fabric.loss_ppm=10000",)
 
 # Figures.
 TIME = "time_ps"
@@ -294,6 +295,19 @@ ROWS = [
     Row("fabric.switch_full", STREAM, "pause", "drop", "fabric.dropped", UP,
         (*SLOW_RECEIVER, "fabric.switch_buffer_bytes=16384")),
     Row("fabric.ecn_threshold_bytes", STREAM, 0, 20000, "fabric.ecn_marked", UP, SLOW_RECEIVER),
+    Row("fabric.loss_ppm", STREAM, 0, 10000, "fabric.lost", UP),
+    Row("fabric.corrupt_ppm", STREAM, 0, 10000, "fabric.corrupted", UP),
+    Row("fabric.duplicate_ppm", STREAM, 0, 10000, "fabric.duplicated", UP),
+    Row("fabric.reorder_ppm", STREAM, 0, 10000, "fabric.reordered", UP),
+    Row("fabric.reorder_delay_ps", PINGPONG, 2000000, 20000000, ONE_WAY, UP, ("fabric.reorder_ppm=1000000",)),
+    Row("fabric.mark_ppm", STREAM, 0, 10000, "fabric.ecn_marked", UP),
+    Row("fabric.pause_ppm", STREAM, 0, 10000, "fabric.pauses", UP),
+    Row("fabric.pause_ps", STREAM, 10000000, 100000000, TIME, UP, ("fabric.pause_ppm=10000",)),
+    Row("fabric.impaired_sender", STREAM, 64, 1, "fabric.lost", DOWN, LOSSY),
+    Row("fabric.impaired_first", STREAM, 1, 1000, "fabric.lost", DOWN, LOSSY),
+    Row("fabric.impaired_last", STREAM, 2**63 - 1, 10, "fabric.lost", DOWN, LOSSY),
+    Row("fabric.impaired_every", STREAM, 1, 10, "fabric.lost", DOWN, LOSSY),
+    Row("fabric.impairment_seed", STREAM, 1, 2, "fabric.lost", OTHER, LOSSY),
     Row("requester.latency_cycles", PINGPONG, 24, 1024, ONE_WAY, UP),
     Row("requester.cycles_per_wqe", BATCHES, 3, 256, ONE_WAY, UP),
     Row("requester.cycles_per_packet", STREAM, 2, 256, TIME, UP),

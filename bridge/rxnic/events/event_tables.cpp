@@ -104,7 +104,10 @@ constexpr EventColumn kIncidentColumns[] = {
     {"kind", "", "incident"},
     {"number", "Of the QP; of an event: of the QP, the CQ or the SRQ that it names.", ""},
     {"packet", "Number of the packet; 0: none, or not known.", ""},
-    {"detail", "Of a drop its reason, a NAK its syndrome, a gap its PSNs, a CQE its status, an event its type.", ""},
+    {"detail",
+     "Of a drop its reason, a NAK its syndrome, a gap its PSNs, a CQE its status, an event its type. Of a frame: lost "
+     "0, corrupted 1, duplicated 2, reordered 3, switch_full 4.",
+     ""},
 };
 static_assert(std::size(kIncidentColumns) * sizeof(std::uint64_t) == sizeof(IncidentEventRow));
 

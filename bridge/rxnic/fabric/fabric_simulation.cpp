@@ -91,6 +91,7 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
     observe_qps(stations_[n]->nic, bridge_.written(n), statistics_.latencies(n).tables());
+    fabric_.set_qp_observer(n, &statistics_.latencies(n).tables());
     if (o.rtl != nullptr) o.rtl->add(stations_[n]->nic, engine);
   }
   fabric_.set_observer(o.frames);

@@ -107,7 +107,7 @@ std::vector<ComparedFigure> compared_figures(const RunResult& recorded, const Ru
   for (const char* name : {"requests_sent", "requests_repeated", "requests_completed", "rnr_naks"}) {
     add(std::string("transport.") + name, [name](const RunResult& r) { return counted(r.transport, name); });
   }
-  for (const char* name : {"frames", "bytes", "dropped"}) {
+  for (const char* name : {"frames", "bytes", "dropped", "lost"}) {
     add(std::string("fabric.") + name, [name](const RunResult& r) { return counted(r.fabric, name); });
   }
   for (const char* name : {"reads", "writes", "link_bytes_up", "link_bytes_down"}) {

@@ -93,13 +93,17 @@ template <class V>
 void shape(V& v, IncidentRow& r) {
   v("time_ps", r.time_ps);
   v("nic", r.nic);
-  v.choice("kind", r.kind, {"drop", "psn_gap", "nak", "timeout", "error_cqe", "event"},
-           "a packet that was not carried out; a gap that was resynchronised; a NAK or an RNR NAK that was sent; a "
-           "timeout of the NIC's own requester; a CQE in error, but of flushed WQEs; an event of the device, but of "
-           "completions and absent pages");
-  v("number", r.number, "of the QP; of an event: of the QP, the CQ or the SRQ that it names");
+  v.choice(
+      "kind", r.kind, {"drop", "psn_gap", "nak", "timeout", "error_cqe", "network", "event"},
+      "a packet that was not carried out; a gap that was resynchronised; a NAK or an RNR NAK that was sent; a "
+      "timeout of the NIC's own requester; a CQE in error, but of flushed WQEs; a frame for the NIC that came to harm "
+      "on its way; an event of the device, but of completions and absent pages");
+  v("number", r.number,
+    "of the QP (of a frame: that it is for); of an event: of the QP, the CQ or the SRQ that it names");
   v.optional("packet", r.packet, r.packet != 0, "its number in the trace or on the wire; absent: none, or not known");
-  v("cause", r.cause, "reason of the drop, syndrome of the NAK, status of the CQE, type of the event");
+  v("cause", r.cause,
+    "reason of the drop, syndrome of the NAK, status of the CQE, type of the event; of a frame: lost, corrupted, "
+    "duplicated, reordered, switch_full (dropped by a full switch)");
 }
 
 template <class V>

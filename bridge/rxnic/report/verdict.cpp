@@ -69,6 +69,7 @@ class Judge {
     }
     bind();
     latency();
+    network();
     distrust();
     next();
     return v_;
@@ -261,6 +262,29 @@ class Judge {
       v_.words.push_back(fmt::format("The latency is no backlog: of {} in the mean {} are waits in front of blocks.",
                                      ns(all), ns(waits)));
     }
+  }
+
+  // What came to harm between the NICs, and what that cost. (R6)
+  void network() {
+    const auto of_fabric = [&](std::string_view name) {
+      const auto at = std::ranges::find(r_.fabric, name, &NamedCount::first);
+      return at == r_.fabric.end() ? 0 : at->second;
+    };
+    std::string harms;
+    for (const std::string_view name : {"lost", "corrupted", "duplicated", "reordered", "dropped"}) {
+      if (const std::uint64_t n = of_fabric(name); n != 0) {
+        harms += fmt::format("{}{} {}", harms.empty() ? "" : ", ", count_text(n), name);
+      }
+    }
+    if (harms.empty()) return;
+    std::uint64_t repeated = 0, timeouts = 0;
+    for (const NicResult& nic : r_.nics) {
+      repeated += counter(nic.blocks, "requester", "repeated");
+      timeouts += counter(nic.blocks, "requester", "timeouts");
+    }
+    v_.words.push_back(
+        fmt::format("Between the NICs {} of {} frames; requesters sent {} packets again and waited for {} timeouts.",
+                    harms, count_text(of_fabric("frames")), count_text(repeated), count_text(timeouts)));
   }
 
   const std::vector<StageResult>& stages() const { return nic_.stages; }

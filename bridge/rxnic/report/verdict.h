@@ -12,6 +12,8 @@
 //   R3  When packets were refused since no receive WQE was posted, the host binds, whatever the path did.
 //   R4  Latency is backlog when more than half of it, in the mean, are waits in front of blocks.
 //   R5  A NIC's verdict is that of its own blocks. A run of several NICs has that of the NIC with most packets.
+//   R6  When frames between NICs were lost, corrupted, duplicated, reordered or dropped it says how many, and how often
+//       requesters sent again.
 #pragma once
 
 #include <cstdint>

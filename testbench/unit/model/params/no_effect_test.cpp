@@ -47,12 +47,15 @@ TEST(NoEffect, CnpsAndTheirEffectNeedMarkedPackets) {  // R1
   const std::string marks = "fabric.ecn_threshold_bytes=1", interval = "ack_generator.cnp_interval_ps=1";
   EXPECT_THAT(of_programs({interval}), ElementsAre(testing::HasSubstr("no packet is marked")));
   EXPECT_THAT(of_programs({interval, marks}), IsEmpty());
+  EXPECT_THAT(of_programs({interval, "fabric.mark_ppm=1"}), IsEmpty());
   EXPECT_THAT(of_programs({interval, marks}, 1), testing::Contains(testing::HasSubstr("no packet is marked")));
   EXPECT_THAT(found({interval}), ElementsAre(testing::HasSubstr("no packet is marked")));
   EXPECT_THAT(found({interval}, {RunFeature::kCapture, RunFeature::kMarked}), IsEmpty());
   const std::string rate = "requester.dcqcn_min_mbps=2";
-  EXPECT_THAT(of_programs({rate}), ElementsAre(testing::EndsWith("it needs fabric.ecn_threshold_bytes!=0")));
+  EXPECT_THAT(of_programs({rate}),
+              ElementsAre(testing::EndsWith("it needs fabric.ecn_threshold_bytes!=0 or fabric.mark_ppm!=0")));
   EXPECT_THAT(of_programs({rate, marks}), IsEmpty());
+  EXPECT_THAT(of_programs({rate, "fabric.mark_ppm=1"}), IsEmpty());
   EXPECT_THAT(of_programs({rate, marks, "requester.dcqcn=false"}).size(), 2U) << "the threshold does nothing, either";
 }
 

@@ -245,6 +245,21 @@ TEST(NicTables, WhatIsOrdinaryIsNoIncident) {  // R7
   EXPECT_EQ(incidents.counts.size(), 3u);
 }
 
+TEST(NicTables, AFrameThatCameToHarmIsAnIncidentAndMakesNoQp) {  // R5, R7
+  Tables t;
+  const char* const causes[] = {"lost", "corrupted", "duplicated", "reordered", "switch_full"};
+  for (std::uint32_t n = 0; n < std::size(causes); ++n) t.notify(QpEventKind::kNetwork, 1, n, 10 + n, 100 + n);
+  const RunResult r = t.result();
+  ASSERT_EQ(r.incidents->first.size(), std::size(causes));
+  for (std::size_t n = 0; n < std::size(causes); ++n) {
+    EXPECT_EQ(r.incidents->first[n].kind, "network");
+    EXPECT_EQ(r.incidents->first[n].cause, causes[n]);
+    EXPECT_EQ(r.incidents->first[n].number, 1u);
+    EXPECT_EQ(r.incidents->first[n].packet, 100 + n);
+  }
+  EXPECT_TRUE(t.of().qps().empty());
+}
+
 TEST(NicTables, TheFirstIncidentsAreKept) {  // R7
   constexpr std::uint64_t kAll = RunIncidents::kMost + 250;
   Tables t;
