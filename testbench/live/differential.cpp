@@ -17,12 +17,6 @@ namespace {
 constexpr ibv_gid kGroup{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 3, 2, 1}};
 constexpr int kDeviceRights = Arena::kAllRights | IBV_ACCESS_ZERO_BASED;
 
-Path path_of_all() {
-  Path path;
-  path.min_rnr_timer = 1;
-  return path;
-}
-
 void to_reset(ibv_qp* qp) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RESET;
@@ -65,6 +59,15 @@ Reference::Bytes Space::bytes() const {
   return all;
 }
 
+// When much is lost, a QP notices it soon.
+Path Differential::path_of_all() const {
+  constexpr std::uint8_t kSoon = 4;  // 65 us
+  Path path;
+  path.min_rnr_timer = 1;
+  if (impaired_) path.timeout = kSoon;
+  return path;
+}
+
 Differential::Differential() {
   ibv_cq_init_attr_ex init{};
   init.cqe = 256;
@@ -81,7 +84,7 @@ Differential::Differential() {
   bindable_ = own(ibv_reg_mr(b_.pd.get(), b_space_.arena.at(0), kArena, kBindable), "ibv_reg_mr");
   fence_.from = make_qp(a_, a_send_.get(), a_receive_.get());
   fence_.to = make_qp(b_, b_send_.get(), b_cq());
-  connect_both(fence_.from.get(), a_, fence_.to.get(), b_);
+  connect_both(fence_.from.get(), a_, fence_.to.get(), b_, path_);
   fence_of_a_.from = make_qp(a_, a_send_.get(), a_receive_.get());
   fence_of_a_.to = make_qp(a_, a_send_.get(), a_receive_.get());
   connect_both(fence_of_a_.from.get(), a_, fence_of_a_.to.get(), a_);
@@ -180,7 +183,7 @@ void Differential::make_qps(Way way) {
     p.to = make_qp(b_, b_send_.get(), b_cq(), shape);
   }
   if (way != Way::kUd && way != Way::kGroup) return;
-  ibv_ah_attr address = address_of(b_, path_of_all());
+  ibv_ah_attr address = address_of(b_, path_);
   if (way == Way::kGroup) {
     address.grh.dgid = kGroup;
     group_member2_ = make_qp(b_, b_send_.get(), group2_.get(), shape);
@@ -193,10 +196,10 @@ void Differential::set_up(Way way) {
   if (pair(way).from != nullptr) return;
   if (way == Way::kSrq || way == Way::kXrc || way == Way::kTags) make_srq(way);
   make_qps(way);
-  connect_both(pair(way).from.get(), a_, pair(way).to.get(), b_, path_of_all());
+  connect_both(pair(way).from.get(), a_, pair(way).to.get(), b_, path_);
   if (way != Way::kGroup) return;
-  connect(group_member2_.get(), a_, 0, path_of_all());
-  connect(group_member_of_a_.get(), a_, 0, path_of_all());
+  connect(group_member2_.get(), a_, 0, path_);
+  connect(group_member_of_a_.get(), a_, 0, path_);
   for (ibv_qp* qp : {pair(way).to.get(), group_member2_.get(), group_member_of_a_.get()}) {
     must(ibv_attach_mcast(qp, &kGroup, 0), "ibv_attach_mcast");
   }
@@ -205,11 +208,11 @@ void Differential::set_up(Way way) {
 void Differential::reset(Way way) {
   to_reset(pair(way).from.get());
   to_reset(pair(way).to.get());
-  connect_both(pair(way).from.get(), a_, pair(way).to.get(), b_, path_of_all());
+  connect_both(pair(way).from.get(), a_, pair(way).to.get(), b_, path_);
   if (way != Way::kGroup) return;
   for (ibv_qp* qp : {group_member2_.get(), group_member_of_a_.get()}) {
     to_reset(qp);
-    connect(qp, a_, 0, path_of_all());
+    connect(qp, a_, 0, path_);
   }
 }
 

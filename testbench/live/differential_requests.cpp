@@ -103,7 +103,7 @@ Request Differential::request(Way way) {
   r.wr_id = ++ids_;
   r.opcode = kOpcodes[below(known)];
   if (r.opcode == IBV_WR_SEND_WITH_INV && !chance(40)) r.opcode = IBV_WR_SEND;
-  r.signaled = chance(75);
+  r.signaled = chance(75) || impaired_;
   r.solicited = takes_receive(r.opcode) && chance(30);
   r.fenced = reliable(way) && chance(15);
   const bool words = is_atomic(r.opcode) || r.opcode == IBV_WR_ATOMIC_WRITE;
@@ -138,7 +138,7 @@ Request Differential::tagged(std::size_t slot, bool alone) {
   Request r;
   r.way = Way::kTags;
   r.wr_id = ++ids_;
-  r.signaled = chance(75);
+  r.signaled = chance(75) || impaired_;
   const bool asks = alone && chance(30);
   const std::size_t bytes = asks ? sizeof(ibv_rvh) + (chance(20) ? below(40) : 0) : length();
   const std::size_t at = slot * (kHalf / 4) + below(kHalf / 4 - kTmh - bytes);
@@ -281,6 +281,17 @@ void Differential::end_at_failure(Requests& list) const {
   }
 }
 
+// (R3)
+void Differential::leave_out_failures(Requests& list) const {
+  Reference dry = *reference_;
+  std::erase_if(list, [&](const Request& r) {
+    Reference after = dry;
+    if (after.carry_out(r).fails) return true;
+    dry = after;
+    return false;
+  });
+}
+
 // One call with some requests, of which one may be refused: then those before it are posted, by ibv_wr_* none.
 void Differential::requests(Way way, std::size_t count) {
   Requests list;
@@ -291,8 +302,12 @@ void Differential::requests(Way way, std::size_t count) {
     return returns_data(r.opcode) || r.opcode == IBV_WR_ATOMIC_WRITE;
   });
   const bool mixed = std::any_of(read, list.end(), [](const Request& r) { return takes_receive(r.opcode); });
-  const bool topped_up = mixed || (count > 1 && !has_own_receives(way));
+  const bool topped_up = mixed || impaired_ || (count > 1 && !has_own_receives(way));
   while (topped_up && reference().posted(way) < count) receive(way, true);
+  if (impaired_) {
+    leave_out_failures(list);
+    if (list.empty()) return;
+  }
   end_at_failure(list);
   count = list.size();
   fence_where_needed(list);

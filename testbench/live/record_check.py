@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Record and replay: a recorded run, replayed without its programs, gives the same results."""
+import collections
 import json
 import pathlib
 import re
@@ -62,6 +63,35 @@ def suites(bench):
         with live.Fabric(bench, 2) as fabric:
             fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter=*{suite}.*", "--gtest_brief=1")
         replay_of(bench, fabric, suite)
+
+
+def impaired(bench):
+    """A network that loses, corrupts, duplicates, reorders, marks and pauses; what if it does not, or more often?"""
+    settings = [f"fabric.{what}_ppm=20000" for what in ("loss", "corrupt", "duplicate", "reorder", "mark", "pause")]
+    for suite in ("Unreliable", "Integrity"):  # a what-if of the former may wait for a message that is lost
+        with live.Fabric(bench, 2, arguments=[part for one in settings for part in ("--set", one)]) as fabric:
+            fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter={suite}.*", "--gtest_brief=1",
+                       RXNIC_ROUNDS="2", RXNIC_IMPAIRED="loss+corrupt+duplicate+reorder")
+        replay_of(bench, fabric, f"{suite}, impaired")
+    if fabric.report is None:  # the simulator is another one's: what it did is not known
+        return
+    lost = fabric.report["fabric"]["lost"]
+    kinds = ("lost", "corrupted", "duplicated", "reordered", "pauses")
+    enough = all(fabric.report["fabric"][key] > 10 for key in kinds)
+    bench.expect(enough, f"too little came to harm: {fabric.report['fabric']}")
+    events = fabric.folder / "events"
+    done = bench.rxnic("replay", fabric.folder / "out", "--quiet", "--events", "--out", events)
+    bench.expect_equal(done.returncode, 0, f"--events: {done.stdout}{done.stderr}")
+    rows = json.loads(bench.rxnic("explain", events, "--incidents", "--json").stdout)
+    told = collections.Counter(row["cause"] for row in rows if row["kind"] == "network")
+    bench.expect_equal(told, {key: fabric.report["fabric"][key] for key in kinds if key != "pauses"}, "explained")
+    for value, expected in ((0, lambda n: n == 0), (40000, lambda n: n > lost)):
+        out = fabric.folder / f"loss_{value}"
+        setting = f"fabric.loss_ppm={value}"
+        done = bench.rxnic("replay", fabric.folder / "out", "--quiet", "--out", out, "--set", setting)
+        bench.expect_equal(done.returncode, 0, f"what if {setting}: {done.stdout}{done.stderr}")
+        found = json.loads((out / "report.json").read_text(encoding="utf-8"))["fabric"]["lost"]
+        bench.expect(expected(found), f"{setting}: {found} lost; recorded {lost}")
 
 
 def connects(bench):
@@ -185,8 +215,8 @@ def full(bench):
     bench.expect(events == sorted(events) and events[-1] > 100, f"events in the records: {events}")
 
 
-CHECKS = {"pairs": pairs, "suites": suites, "connects": connects, "addresses": addresses, "ucx": ucx,
-          "deaths": deaths, "tampered": tampered, "full": full}
+CHECKS = {"pairs": pairs, "suites": suites, "impaired": impaired, "connects": connects,
+          "addresses": addresses, "ucx": ucx, "deaths": deaths, "tampered": tampered, "full": full}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

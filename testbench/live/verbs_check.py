@@ -347,6 +347,48 @@ def differential(bench):
             bench.expect(enough, f"too little was compared: {total}")
 
 
+# What may happen to a frame, each alone and all together: by what it is asked for, and the counter that shows it.
+IMPAIRMENTS = {"loss": "lost", "corrupt": "corrupted", "duplicate": "duplicated", "reorder": "reordered"}
+
+
+def integrity(bench):
+    """Every byte and every atomic's result on a network that loses, corrupts, duplicates and reorders frames.
+
+    5 % of each alone and of all together; with RXNIC_SEEDS of them each, from RXNIC_SEED on (1 and 2).
+    """
+    first, seeds, sequences = (int(os.environ.get(name, default)) for name, default in
+                               (("RXNIC_SEED", "1"), ("RXNIC_SEEDS", "2"), ("RXNIC_SEQUENCES", "25")))
+    for kinds in [(kind,) for kind in IMPAIRMENTS] + [tuple(IMPAIRMENTS)]:
+        total = collections.Counter()
+        for seed in range(first, first + seeds):
+            settings = [f"fabric.{kind}_ppm=50000" for kind in kinds] + [f"fabric.impairment_seed={seed}"]
+            arguments = [part for setting in settings for part in ("--set", setting)]
+            with live.Fabric(bench, 2, record=False, arguments=arguments) as fabric:
+                told = suite(bench, fabric, "integrity", "Integrity.*:Unreliable.*:*Differential*TwoNics",
+                             RXNIC_IMPAIRED="+".join(kinds), RXNIC_SEED=str(seed), RXNIC_SEQUENCES=str(sequences))
+            for pattern, what in ((r"(\d+) requests of", "requests"), (r"(\d+) additions", "atomics"),
+                                  (r"sequences from .*?(\d+) requests", "random requests"),
+                                  (r"(\d+) of \d+ messages", "unreliable"), (r"(\d+) of \d+ packets", "writes")):
+                total[what] += sum(int(found) for found in re.findall(pattern, told))
+            if fabric.report is None:  # the simulator is another one's: what it did is not known
+                continue
+            for kind, counter in IMPAIRMENTS.items():
+                found = fabric.report["fabric"][counter]
+                bench.expect((found > 100) == (kind in kinds), f"{kinds}, seed {seed}: {found} {counter}")
+            words = " ".join(fabric.report["verdict"]["words"])
+            for kind in kinds:
+                bench.expect(f" {IMPAIRMENTS[kind]}" in words, f"{kinds}: the verdict does not say so: {words}")
+            # What is sent again is counted where it is sent, and where it arrives although it had arrived before.
+            again = live.counters(fabric.report, "requester")["repeated"]
+            bench.expect(again > 0 or kinds == ("duplicate",), f"{kinds}, seed {seed}: nothing was sent again")
+            total["sent again"] += again
+        print(f"{'+'.join(kinds)}: {dict(total)}")
+        bench.expect_equal(total["requests"], seeds * 5 * 4 * 48, f"{kinds}: requests of streams")
+        enough = total["random requests"] > 5 * sequences * seeds and min(total[one] for one in (
+            "atomics", "unreliable", "writes")) > 50 * seeds
+        bench.expect(enough, f"{kinds}: too little was compared: {dict(total)}")
+
+
 def grh(bench):
     """The 40 bytes in front of a datagram."""
     watched(bench, "Grh", at_least=6, grh_scatter__grh_areas=6)
@@ -441,8 +483,8 @@ CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_w
           "opcodes": opcodes, "tso": tso, "lifecycle": lifecycle,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
           "connection_rules": connection_rules,
-          "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
-          "latency": latency, "threads": threads, "hostile": hostile}
+          "paging": paging, "differential": differential, "integrity": integrity, "events": events,
+          "asynchronous": asynchronous, "latency": latency, "threads": threads, "hostile": hostile}
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@
 //   R12 A packet may be refused because no WQE was available. The QP's state from before the packet is restored, in a
 //       new epoch, and the QP is silent until the packet's PSN comes. An error state that a packet behind it caused
 //       here is taken back, and that packet is not counted. Other refusals move the QP to the error state for good.
-//   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
-//       rd_atomic_over_limit is recycle, a READ is carried out again instead. A repeated READ or atomic that was never
-//       saved is dropped. A QP that resynchronises, whose capture need not hold the first request, carries out READs,
-//       and drops atomics.
+//   R13 RC, XRC. A repeated READ or atomic of which nothing is saved is dropped (a class D error). It may be a copy
+//       that the network held back, of a request that was answered long ago. When rd_atomic_over_limit is recycle, a
+//       READ that was overwritten is carried out again instead. So is any READ of a QP that resynchronises, whose
+//       capture need not hold the first request.
 //   R14 RC, UC, XRC. The first request that is not dropped after software has moved the QP to RTR is marked
 //       (`establishes`). The QP must still be in RTR (IBTA: Communication Established).
 #pragma once

@@ -35,10 +35,9 @@ void Responder::repeat_unsaved(CheckedPacket& p) {  // (R13)
   const bool overwritten = resources_.overwrote(qp.qpn, p.h.psn);
   counters_.overwritten += overwritten;
   const bool again = p.has(kRead) && (qp.resynchronise || over_limit_ == RdAtomicOverLimit::kRecycle);
-  if (!(qp.resynchronise ? again : overwritten)) return drop(p, DropReason::kDuplicateUnsaved);
-  if (again && (p.op().access & ~qp.access) == 0 && length_is_legal(p)) return replay(p);
-  if (qp.resynchronise) return drop(p, DropReason::kDuplicateUnsaved);
-  refuse(p);
+  const bool may = again && (overwritten || qp.resynchronise);
+  if (may && (p.op().access & ~qp.access) == 0 && length_is_legal(p)) return replay(p);
+  drop(p, DropReason::kDuplicateUnsaved);
 }
 
 void Responder::replay(CheckedPacket& p) {
