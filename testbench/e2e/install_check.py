@@ -53,7 +53,8 @@ def program(bench):
     blocks = {path.stem for path in (e2e.ROOT / "rtl").glob("*.sv")
               if (e2e.ROOT / "model" / "ports" / f"{path.stem}_ports.h").is_file()}
     for words, wanted in (("rep", {"replay", "report"}), ("replay --lock", {"--lockstep"}), ("replay --rtl ''", blocks),
-                          ("run --lockstep ''", blocks), ("replay --psn s", {"strict"})):
+                          ("run --lockstep ''", blocks), ("replay --psn s", {"strict"}),
+                          ("sweep --dry", {"--dry-run"})):
         text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} {words}); "
                 "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rxnic; echo ${COMPREPLY[*]}")
         bench.expect_equal(set(done_well(bench, "completion", "bash", "-c", text).stdout.split()), wanted, words)

@@ -23,12 +23,13 @@ if [ "$1" = replay ]; then
   seed=$(printf '%s\\n' "$*" | sed -n 's/.*--seed \\([0-9]*\\) .*/\\1/p')
   set_=$(printf '%s\\n' "$*" | sed -n 's/.*read_latency_ps=\\([0-9]*\\) .*/\\1/p')
   echo "$set_ $seed" >> "$here/runs.log"
+  if [ -e "$here/hang_$seed" ]; then exec tail -f /dev/null; fi
   if [ -e "$here/crash_$seed" ]; then kill -SEGV $$; fi
   if [ -e "$here/kill" ] && [ "$(wc -l < "$here/runs.log")" -ge 9 ]; then
     while [ ! -s "$here/pid" ]; do :; done
     signalled=$(cat "$here/kill")$(cat "$here/pid")
     rm -f "$here/kill"
-    kill -KILL -- "$signalled"
+    kill "-$(cat "$here/signal")" -- "$signalled"
   fi
 fi
 exec "$RXNIC_UNDER_TEST" "$@"
@@ -129,18 +130,22 @@ def table(bench):
 
 
 def killed(bench):
-    """SIGKILL half way, of the sweep alone and of all its processes: no point that had ended is run again."""
+    """Killed half way, alone and with all its processes, or asked to end: no point that had ended is run again."""
     expected = None
-    for who, sign in (("alone", ""), ("all", "-")):
+    for who, sent, sign in (("alone", "KILL", ""), ("all", "KILL", "-"), ("asked", "TERM", "")):
         shutil.rmtree(bench.folder / "page.sweep", ignore_errors=True)
         for name in ("runs.log", "pid"):
             (bench.folder / name).unlink(missing_ok=True)
         sweep = Sweep(bench)
+        (bench.folder / "signal").write_text(sent, encoding="utf-8")
         (bench.folder / "kill").write_text(sign, encoding="utf-8")
         process = subprocess.Popen([*sweep.words, *HOW, str(sweep.page)], env=sweep.environment, cwd=bench.folder,
-                                   start_new_session=True, stderr=subprocess.DEVNULL)
+                                   start_new_session=True, stderr=subprocess.PIPE, text=True)
         (bench.folder / "pid").write_text(str(process.pid), encoding="utf-8")
-        bench.expect_equal(process.wait(timeout=e2e.TIMEOUT), -signal.SIGKILL, f"{who}: status of the killed sweep")
+        said = process.communicate(timeout=e2e.TIMEOUT)[1]
+        bench.expect_equal(process.returncode, -signal.SIGKILL if sent == "KILL" else 128 + signal.SIGINT,
+                           f"{who}: status of the sweep: {said}")
+        bench.expect(sent == "KILL" or "started again, it goes on" in said, f"{who}: what is said: {said}")
         before = sweep.ended()
         bench.expect(0 < before < 20, f"{who}: {before} of 20 points had ended at the kill")
         done_well(bench, sweep.start(), f"{who}: again")
@@ -148,7 +153,7 @@ def killed(bench):
         bench.expect_equal(len(counts), 20, f"{who}: points that were run")
         twice = sum(count - 1 for count in counts.values())
         # Killed with everything, those that were at work are run again: two at most.
-        bench.expect(twice <= (0 if who == "alone" else 2), f"{who}: {twice} points were run again: {counts}")
+        bench.expect(twice <= (2 if who == "all" else 0), f"{who}: {twice} points were run again: {counts}")
         bench.expect_equal(len(sweep.rows()), 20, f"{who}: rows")
         expected = expected or sweep.files()
         bench.expect(sweep.files() == expected, f"{who}: another table")
@@ -345,15 +350,30 @@ def command(bench):
         bench.expect_equal((done.returncode, done.stdout), (2, ""), f"{arguments}: exit code: {done.stderr}")
         for part in parts:
             bench.expect(part in done.stderr, f"{arguments}: does not name {part}: {done.stderr}")
+    (bench.folder / "hang_1").touch()
+    done = sweep.start("--only", "seed == 1", "--timeout", "1")
+    bench.expect_equal(done.returncode, 1, "points that do not end: exit code")
+    bench.expect(done.stderr.count("did not end within 1 s (status -9)") == 2, f"points that do not end: {done.stderr}")
+    (bench.folder / "hang_1").unlink()
     only_python = bench.folder / "bin"
     only_python.mkdir()
-    for name in ("sed", "dirname", "wc", "cat"):
+    for name in ("sed", "dirname", "wc", "cat", "bash"):
         (only_python / name).symlink_to(shutil.which(name))
     sweep.environment["PATH"] = str(only_python)
     done = sweep.start()
     bench.expect_equal(done.returncode, 2, "without Snakemake: exit code")
     bench.expect("apt-get install snakemake" in done.stderr, f"without Snakemake: {done.stderr}")
-    bench.expect_equal(len(sweep.rows()), 4, "rows of what was run before")
+    bench.expect(len(sweep.rows()) >= 4, "no rows of what was run before")
+    (only_python / "snakemake").write_text("#!/bin/bash\necho no machine\nexit 1\n", encoding="utf-8")
+    (only_python / "snakemake").chmod(0o755)
+    done = sweep.start()
+    bench.expect_equal(done.returncode, 1, "Snakemake fails: exit code")
+    bench.expect(re.search(r"\d+ were not run: \S*snakemake.log says why", done.stderr), f"it fails: {done.stderr}")
+    log = (bench.folder / "page.sweep" / "work" / "snakemake.log").read_text(encoding="utf-8")
+    bench.expect("no machine" in log, f"snakemake.log: {log}")
+    done = sweep.start("--slurm")
+    bench.expect_equal(done.returncode, 2, "without Slurm: exit code")
+    bench.expect("found no sbatch; expected it (apt-get install slurm-client)" in done.stderr, f"Slurm: {done.stderr}")
 
 
 CHECKS = {"table": table, "killed": killed, "crash": crash, "extended": extended, "chosen": chosen,

@@ -137,7 +137,7 @@ def extremes(sweep):
         found = [(value, point) for value, point in found if isinstance(value, (int, float))]
         if found:
             low, high = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
-            yield f"{figure}: {low[0]:.6g} at {words_of(low[1], sweep.varied)}" if low[0] == high[0] else (
+            yield f"{figure}: {low[0]:.6g} at all points" if low[0] == high[0] else (
                 f"{figure}: from {low[0]:.6g} at {words_of(low[1], sweep.varied)}\n"
                 f"{' ' * len(figure)}    to {high[0]:.6g} at {words_of(high[1], sweep.varied)}")
 
@@ -180,6 +180,12 @@ def main(arguments):
     progress = Progress(sweep.store, sweep.asked, options.quiet)
     try:
         drawn = sweep.run(how, progress)
+    except KeyboardInterrupt:
+        progress.end()
+        ended = sum(1 for point in sweep.asked if sweep.store.ended(point.key))
+        print(f"rxnic: sweep: interrupted: {ended} of {len(sweep.asked)} points have ended; started again, it goes on",
+              file=sys.stderr)
+        raise
     finally:
         progress.end()
     text, status = summary(sweep, drawn)

@@ -25,7 +25,7 @@ EXAMPLE = """\
 # A sweep: rxnic sweep THIS.toml
 title = "Prefetch of receive WQEs against the latency of PCIe"
 # Shown first in the page and on the terminal; any figure of `rxnic counters` or of report.json.
-figures = ["rates.packets_per_s", "latency_ns.p99", "srq_wqe_fetcher.waits"]
+figures = ["rates.packets_per_s", "latency_ns.p99", "srq_wqe_fetcher.wqe_reads"]
 # Points for which a condition does not hold are left out.
 where = ["srq_wqe_fetcher.prefetch_depth <= 64 or dma_engine.read_latency_ps >= 800000"]
 
