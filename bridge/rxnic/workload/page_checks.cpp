@@ -12,7 +12,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint64_t kMostQps = 131072;       // of a page
+constexpr std::uint64_t kMostPageQps = 131072;   // of a page
 constexpr std::uint64_t kMostPosted = 1u << 20;  // messages that are under way at once
 
 std::optional<PageFault> mix_fault(const SendersPage& s, std::size_t group) {
@@ -79,9 +79,9 @@ std::optional<PageFault> page_fault(const WorkloadPage& page) {
   for (std::size_t i = 0; i < page.senders.size(); ++i) {
     const SendersPage& s = page.senders[i];
     qps += s.peers * s.qps;
-    if (qps > kMostQps) {
+    if (qps > kMostPageQps) {
       return PageFault{"senders", "qps", i, fmt::format("{} QPs of all senders so far", qps),
-                       fmt::format("at most {}", kMostQps)};
+                       fmt::format("at most {}", kMostPageQps)};
     }
     for (const auto& fault : {mix_fault(s, i), size_fault(s, i), arrival_fault(s, i)}) {
       if (fault) return fault;

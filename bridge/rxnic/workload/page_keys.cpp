@@ -11,7 +11,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr WorkloadTable kTables[] = {
+constexpr WorkloadTable kWorkloadTables[] = {
     {"", "the workload as a whole, before the first table"},
     {"senders", "hosts that send, all in the same way; [[senders]] stands as often as there are kinds of them"},
     {"senders.mix",
@@ -21,12 +21,12 @@ constexpr WorkloadTable kTables[] = {
     {"receiver.tags", "the tags that the host posts"},
 };
 
-bool number(std::string_view text, std::uint64_t& out) {
+bool packet_number(std::string_view text, std::uint64_t& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-const WorkloadKey& key_of(std::string_view table, std::string_view name) {
+const WorkloadKey& workload_key_of(std::string_view table, std::string_view name) {
   const auto& keys = workload_keys();
   return **std::ranges::find_if(keys, [&](const WorkloadKey* k) { return k->table == table && k->key == name; });
 }
@@ -34,7 +34,7 @@ const WorkloadKey& key_of(std::string_view table, std::string_view name) {
 // One need, "size=uniform|cdf".
 std::string unmet(std::string_view table, std::string_view need, const WorkloadPage& page, std::size_t group) {
   const std::size_t equals = need.find('=');
-  const WorkloadKey& other = key_of(table, need.substr(0, equals));
+  const WorkloadKey& other = workload_key_of(table, need.substr(0, equals));
   const std::string has = toml_text(other, other.get(page, group));
   std::string wanted;
   for (std::string_view rest = need.substr(equals + 1);;) {
@@ -62,7 +62,7 @@ const std::vector<const WorkloadKey*>& workload_keys() {
   return kAll;
 }
 
-std::span<const WorkloadTable> workload_tables() { return kTables; }
+std::span<const WorkloadTable> workload_tables() { return kWorkloadTables; }
 
 bool is_of_senders(std::string_view table) { return table.starts_with("senders"); }
 
@@ -124,8 +124,8 @@ bool parse_packets(std::string_view text, std::vector<FrameRange>& out) {
     const std::string_view part = text.substr(0, comma);
     const std::size_t dash = part.find('-');
     FrameRange range;
-    if (!number(part.substr(0, dash), range.first) ||
-        !number(dash == part.npos ? part : part.substr(dash + 1), range.last) || range.first == 0 ||
+    if (!packet_number(part.substr(0, dash), range.first) ||
+        !packet_number(dash == part.npos ? part : part.substr(dash + 1), range.last) || range.first == 0 ||
         range.first > range.last) {
       return false;
     }

@@ -38,13 +38,13 @@ std::string printed_node(const toml::node& node) {
   return out.str();
 }
 
-std::vector<std::string_view> names_of(std::span<const NamedText> texts) {
+std::vector<std::string_view> text_names(std::span<const NamedText> texts) {
   std::vector<std::string_view> names;
   for (const NamedText& t : texts) names.push_back(t.name);
   return names;
 }
 
-const NamedText* named(std::span<const NamedText> texts, std::string_view name) {
+const NamedText* text_named(std::span<const NamedText> texts, std::string_view name) {
   const auto at = std::ranges::find_if(texts, [&](const NamedText& t) { return t.name == name; });
   return at == texts.end() ? nullptr : &*at;
 }
@@ -198,7 +198,7 @@ void PageReader::read_sizes() {
   for (std::size_t i = 0; i < page_.senders.size(); ++i) {
     SendersPage& s = page_.senders[i];
     if (s.size != SizeKind::kCdf) continue;
-    if (const NamedText* along = named(named_sizes(), s.cdf)) {
+    if (const NamedText* along = text_named(named_sizes(), s.cdf)) {
       s.cdf_points = parse_sizes(along->text, std::string(along->file));
       continue;
     }
@@ -208,7 +208,7 @@ void PageReader::read_sizes() {
       if (s.cdf.find('\0') != std::string::npos) throw std::runtime_error("a NUL in its name");
       text = read_text_file(path, kMostPageBytes);
     } catch (const std::runtime_error& e) {
-      const auto names = names_of(named_sizes());
+      const auto names = text_names(named_sizes());
       refuse(line_of("senders", "cdf", i), "senders.cdf", fmt::format("\"{}\": {}", s.cdf, e.what()),
              fmt::format("a file that can be read, or one of {}{}", fmt::join(names, ", "), suggest(s.cdf, names)));
     }
@@ -254,12 +254,12 @@ bool is_workload(std::string_view name_or_file) {
   std::error_code ignored;
   if (std::filesystem::exists(name_or_file, ignored)) return false;
   const bool is_name = name_or_file.find_first_of("./") == name_or_file.npos;
-  return is_name && (named(named_workloads(), name_or_file) != nullptr ||
-                     !suggest(name_or_file, names_of(named_workloads())).empty());
+  return is_name && (text_named(named_workloads(), name_or_file) != nullptr ||
+                     !suggest(name_or_file, text_names(named_workloads())).empty());
 }
 
 WorkloadPage load_workload(const std::string& name_or_file) {
-  if (const NamedText* along = named(named_workloads(), name_or_file)) {
+  if (const NamedText* along = text_named(named_workloads(), name_or_file)) {
     return parse_workload(along->text, std::string(along->file));
   }
   const std::filesystem::path path(name_or_file);
@@ -267,7 +267,7 @@ WorkloadPage load_workload(const std::string& name_or_file) {
   try {
     text = read_text_file(path, kMostPageBytes);
   } catch (const std::runtime_error& e) {
-    const auto names = names_of(named_workloads());
+    const auto names = text_names(named_workloads());
     throw ConfigError(
         "workload", 0, "", fmt::format("'{}': {}", name_or_file, e.what()),
         fmt::format("a page that can be read, or one of {}{}", fmt::join(names, ", "), suggest(name_or_file, names)));

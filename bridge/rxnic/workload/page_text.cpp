@@ -40,7 +40,7 @@ std::string range_text(const WorkloadKey& key) {
   return fmt::format("{:.0f}..{:.0f}{}", key.least, key.greatest, key.power_of_two ? " (2^n)" : "");
 }
 
-Json value_of(const WorkloadKey& key, const KeyValue& value) {
+Json json_value_of(const WorkloadKey& key, const KeyValue& value) {
   if (key.type == KeyType::kChoice) return key.choices[std::get<std::uint64_t>(value)];
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
@@ -120,7 +120,7 @@ std::string workload_keys_json() {
   const WorkloadPage page = defaults();
   Json out = Json::object();
   for (const WorkloadKey* key : workload_keys()) {
-    out[std::string(key->table)][std::string(key->key)] = {{"default", value_of(*key, key->get(page, 0))},
+    out[std::string(key->table)][std::string(key->key)] = {{"default", json_value_of(*key, key->get(page, 0))},
                                                            {"type", kTypeWords[static_cast<std::size_t>(key->type)]},
                                                            {"unit", key->unit},
                                                            {"range", range_of(*key)},

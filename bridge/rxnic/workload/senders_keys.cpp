@@ -6,7 +6,7 @@ namespace rxnic {
 namespace {
 
 constexpr double kLongestPs = 1e15;
-constexpr double kMostBytes = 1u << 30;
+constexpr double kMostSizeBytes = 1u << 30;
 constexpr double kMostWeight = 1e6;
 
 constexpr std::string_view kTransportNames[] = {"rc", "uc", "ud", "xrc"};
@@ -45,18 +45,18 @@ constexpr WorkloadKey kSendersKeys[] = {
     integer_key<&S::tags>("senders", "tags", "tags", 1, 1048576,
                           "Tags that eager and rendezvous messages bear: they count up from 0, modulo this number."),
     choice_key<&S::size>("senders", "size", kSizeNames, "Distribution of the sizes of messages."),
-    integer_key<&S::bytes>("senders", "bytes", "bytes", 0, kMostBytes, "Size of every message.", "size=fixed"),
-    integer_key<&S::min_bytes>("senders", "min_bytes", "bytes", 0, kMostBytes, "Smallest size.", "size=uniform"),
-    integer_key<&S::max_bytes>("senders", "max_bytes", "bytes", 0, kMostBytes,
+    integer_key<&S::bytes>("senders", "bytes", "bytes", 0, kMostSizeBytes, "Size of every message.", "size=fixed"),
+    integer_key<&S::min_bytes>("senders", "min_bytes", "bytes", 0, kMostSizeBytes, "Smallest size.", "size=uniform"),
+    integer_key<&S::max_bytes>("senders", "max_bytes", "bytes", 0, kMostSizeBytes,
                                "Largest size; what the distribution has above it becomes this size.",
                                "size=uniform|lognormal|cdf"),
-    integer_key<&S::median_bytes>("senders", "median_bytes", "bytes", 1, kMostBytes,
+    integer_key<&S::median_bytes>("senders", "median_bytes", "bytes", 1, kMostSizeBytes,
                                   "Size that half of the messages do not exceed.", "size=lognormal"),
     number_key<&S::sigma>("senders", "sigma", "nepers", 0.001, 10, "Standard deviation of the logarithm of the size.",
                           "size=lognormal"),
-    integer_key<&S::small_bytes>("senders", "small_bytes", "bytes", 0, kMostBytes, "Size of the small messages.",
+    integer_key<&S::small_bytes>("senders", "small_bytes", "bytes", 0, kMostSizeBytes, "Size of the small messages.",
                                  "size=bimodal"),
-    integer_key<&S::large_bytes>("senders", "large_bytes", "bytes", 0, kMostBytes, "Size of the large messages.",
+    integer_key<&S::large_bytes>("senders", "large_bytes", "bytes", 0, kMostSizeBytes, "Size of the large messages.",
                                  "size=bimodal"),
     number_key<&S::large_percent>("senders", "large_percent", "percent", 0, 100, "Share of the large messages.",
                                   "size=bimodal"),

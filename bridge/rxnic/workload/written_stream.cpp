@@ -7,7 +7,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000, kPsPerNanosecond = 1000;
+constexpr std::uint64_t kWireSecondPs = 1'000'000'000'000, kWireNanosecondPs = 1000;
 constexpr std::uint64_t kProgressStep = 4096;
 
 }  // namespace
@@ -20,8 +20,8 @@ bool WrittenStream::next(Stimulus& item) {
   item.bytes = frame_.bytes;
   item.wire_bytes = frame_.wire_bytes;
   item.link = frame_.link;
-  item.time_ps = static_cast<std::uint64_t>(start.seconds) * kPsPerSecond +
-                 static_cast<std::uint64_t>(start.nanoseconds) * kPsPerNanosecond + frame_.time_ps;
+  item.time_ps = static_cast<std::uint64_t>(start.seconds) * kWireSecondPs +
+                 static_cast<std::uint64_t>(start.nanoseconds) * kWireNanosecondPs + frame_.time_ps;
   item.id = ++packets_;
   if (packets_ % kProgressStep == 0 && progress_.drawing()) {
     progress_.update(reader_.position(), reader_.size(), fmt::format("{} packets", packets_));
