@@ -161,7 +161,8 @@ def mistakes(bench):
         shutil.copytree(e2e.ROOT / folder, bench.folder / folder)
     for folder in ("rtl", "scripts", "bridge/rtl"):
         (bench.folder / folder).mkdir(parents=True)
-    shutil.copy(e2e.ROOT / "bridge" / "rtl" / "twins.py", bench.folder / "bridge" / "rtl")
+    for name in ("twins.py", "measured_area.py"):
+        shutil.copy(e2e.ROOT / "bridge" / "rtl" / name, bench.folder / "bridge" / "rtl")
     shutil.copy(e2e.ROOT / "rtl" / "rxnic_pkg.sv", bench.folder / "rtl")
     script = shutil.copy(e2e.ROOT / "scripts" / "area", bench.folder / "scripts")
     lanes = "logic [Lanes*rxnic_link_pkg::DataSegmentBits-1:0] words_i"
@@ -215,6 +216,33 @@ def mistakes(bench):
     bench.expect(done.returncode == 0 and "gates" in done.stdout, f"not_sized, by name: {done.stdout} {done.stderr}")
 
 
+def recorded(bench):
+    """rtl/measured_area.json is of the RTL of this tree; --record keeps what was measured, once."""
+    sys.path.insert(0, str(e2e.ROOT / "bridge" / "rtl"))
+    import measured_area  # pylint: disable=import-outside-toplevel
+    rows = measured_area.rows()
+    bench.expect(len(rows) > 5, f"{len(rows)} rows")
+    for row in rows:
+        bench.expect_equal(row["rtl"], measured_area.digest(row["block"]),
+                           f"{row['block']} was changed after it was measured: scripts/area {row['block']} --record")
+        bench.expect_equal(list(row["parameters"]), measured_area.parameters(row["block"]), row["block"])
+    table = bench.folder / "measured.json"
+    row = dict(rows[0], gates=1)
+    other = dict(row, parameters=dict.fromkeys(row["parameters"], 5), gates=2)
+    with unittest.mock.patch.object(measured_area, "TABLE", table):
+        for new, kept in (([row], 1), ([row], 1), ([other], 2), ([dict(row, gates=3)], 2), ([dict(row, rtl="0")], 1)):
+            measured_area.record(new)
+            bench.expect_equal(len(measured_area.rows()), kept, f"rows after {new}")
+    need_yosys()
+    same = [r for r in rows if r["block"] == "tag_store_age" and r["parameters"]["tag_match_cam.entries"] == 16]
+    bench.expect_equal(len(same), 1, "tag_store_age of 16 entries")
+    done = area(bench, e2e.ROOT / "scripts" / "area", "tag_store_age", "--set", "tag_match_cam.entries=16", "--json")
+    bench.expect_equal(done.returncode, 0, f"tag_store_age: {done.stderr}")
+    again = json.loads(done.stdout)["tag_store_age"][0]
+    for key in ("gates", "levels", "flip_flops"):
+        bench.expect_equal(again[key], same[0][key], f"tag_store_age: {key}")
+
+
 def absent(bench):
     """Without yosys it exits 2 and names it."""
     done = area(bench, e2e.ROOT / "scripts" / "area", BLOCK, env=dict(os.environ, PATH=str(bench.folder)))
@@ -244,8 +272,8 @@ def refusals(bench):
             bench.expect(word in done.stderr, f"{' '.join(arguments)}: does not name {word}: {done.stderr}")
 
 
-CHECKS = {"grh_scatter": grh_scatter, "levels": levels, "mistakes": mistakes, "absent": absent, "refusals": refusals,
-          "bench": bench_}
+CHECKS = {"grh_scatter": grh_scatter, "levels": levels, "mistakes": mistakes, "recorded": recorded, "absent": absent,
+          "refusals": refusals, "bench": bench_}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -33,7 +33,7 @@ OPTIONS = {
     "diagnose": ["capture", "--udp-port", "--most", "--causes", "--json", "--format", "--config", "--set", "--help"],
     "exercise": ["block", "--seeds", "--seed", "--cycles", "--configs", "--set", "--random-init", "--stop-at-first",
                  "--json", "--out", "--help"],
-    "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory",
+    "params": ["section", "--config", "--set", "--evidence", "--json", "--format", "--toml", "--memory", "--cost",
                "--help"],
     "counters": ["section", "--json", "--format", "--help"],
     "report": ["run_dir", "--schema", "--by", "--incidents", "--most", "--html", "--data", "--format", "--help"],
@@ -427,6 +427,48 @@ def memory(bench):
     bench.expect_equal([m["entries"] for m in store], [32], "entries of the store that was set")
 
 
+def cost(bench):
+    """params --cost: bits by kind and block are those of --memory; RTL is measured at its own parameters only."""
+    for chosen in ("nic_100g_gen3", "nic_400g_gen5", "tiny"):
+        base = ["params", "--cost", "--config", chosen]
+        listed = json.loads(bench.rxnic(*base, "--json").stdout)
+        known = json.loads(bench.rxnic("params", "--memory", "--json", "--config", chosen).stdout)
+        text = bench.rxnic(*base).stdout
+        bench.expect_equal(listed["total_bits"], known["bits"], f"{chosen}: bits in all")
+        bench.expect_equal({b: one["total_bits"] for b, one in listed["blocks"].items()}, known["blocks"], chosen)
+        sums = dict.fromkeys(("sram", "cam", "flip_flops"), 0)
+        for m, same in zip(listed["memories"], known["memories"], strict=True):
+            bench.expect_equal((m["name"], m["bits"]), (same["name"], same["bits"]), chosen)
+            bench.expect(m["rule"] and f"{m['block']}.{m['name']} " in text, f"{chosen}: {m['block']}.{m['name']}")
+            sums[m["kind"]] += m["bits"]
+        bench.expect_equal((listed["sram_bits"], listed["cam_bits"], listed["flip_flop_bits"]), tuple(sums.values()),
+                           f"{chosen}: bits by kind")
+        for word in ("exact", "estimated", "measured"):
+            bench.expect(word in text, f"{chosen}: the table does not say what is {word}")
+    measured = json.loads((e2e.ROOT / "rtl/measured_area.json").read_text("utf-8"))["measured"]
+    bench.expect(len(measured) > 5, f"{len(measured)} measurements")
+    for row in measured:
+        settings = [part for name, value in row["parameters"].items()
+                    for part in ("--set", f"{name}={str(value).lower()}")]
+        for more, basis in (([], "measured"), (["--set", other_value(row)], "not measured with these parameters")):
+            done = bench.rxnic("params", "--cost", "--json", *settings, *more)
+            shown = [r for r in json.loads(done.stdout)["rtl"] if r["rtl"].split()[0] == row["block"]]
+            bench.expect_equal([r["basis"] for r in shown], [basis], f"{row['block']} {settings} {more}")
+            if not more:
+                bench.expect_equal({k: shown[0][k] for k in ("gates", "levels", "flip_flops")},
+                                   {k: row[k] for k in ("gates", "levels", "flip_flops")}, f"{row['block']} {settings}")
+    table = list(csv.DictReader(io.StringIO(bench.rxnic("params", "--cost", "--format", "csv").stdout)))
+    bench.expect(len(table) > 100 and {"kind", "read_ports", "write_ports", "rule", "gates"} <= set(table[0]),
+                 f"{len(table)} rows of {list(table[0])}")
+    refused(bench, 2, ["params", "--cost", "--memory"], "--cost", "--memory")
+
+
+def other_value(row):
+    """A setting with which the RTL of a measured row is another one."""
+    name = next(name for name in row["parameters"] if name.endswith("entries"))
+    return f"{name}={3 * row['parameters'][name]}"
+
+
 def report(bench):
     """`rxnic report` prints the summary of the run again."""
     run = bench.rxnic("replay", e2e.SAMPLE, "--out", "run", "--cqes", "run/cqes.csv")
@@ -613,9 +655,9 @@ def cqes(bench):
 
 
 CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "old_results": old_results,
-          "records": records, "params": params, "memory": memory, "report": report, "quiet": quiet, "help": help_,
-          "manual": manual, "scripts": scripts, "formats": formats, "suggestions": suggestions, "repeat": repeat,
-          "cqes": cqes}
+          "records": records, "params": params, "memory": memory, "cost": cost, "report": report, "quiet": quiet,
+          "help": help_, "manual": manual, "scripts": scripts, "formats": formats, "suggestions": suggestions,
+          "repeat": repeat, "cqes": cqes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

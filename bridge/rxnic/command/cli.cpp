@@ -14,6 +14,7 @@
 #include "bridge/rtl/nic_rtl.h"
 #include "bridge/rxnic/command/cli_options.h"
 #include "bridge/rxnic/command/compare_command.h"
+#include "bridge/rxnic/command/cost_table.h"
 #include "bridge/rxnic/command/counters_table.h"
 #include "bridge/rxnic/command/diagnose_command.h"
 #include "bridge/rxnic/command/exercise_command.h"
@@ -58,6 +59,7 @@ constexpr const char* kAbout =
     "  rxnic sweep SWEEP.toml                        many points at once, and a table of all figures\n"
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
+    "  rxnic params --cost                           what the NIC costs: SRAM with ports, CAM, flip-flops, gates\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
@@ -83,7 +85,7 @@ struct ParamsCommand {
   CommonOptions common;
   std::string section;
   FormatOption format;
-  bool evidence = false, toml = false, memory = false;
+  bool evidence = false, toml = false, memory = false, cost = false;
 
   void describe(CLI::App& app) {
     common.describe(app);
@@ -92,12 +94,20 @@ struct ParamsCommand {
     auto* as_json = app.add_flag("--json", format.json, "Print JSON, with every field: --format json");
     auto* as_format = format.describe(app)->excludes(as_json);
     auto* as_toml = app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json, as_format);
-    app.add_flag("--memory", memory, "Print the bits of every on-chip memory instead, by block")->excludes(as_toml);
+    auto* as_memory =
+        app.add_flag("--memory", memory, "Print the bits of every on-chip memory instead, by block")->excludes(as_toml);
+    app.add_flag("--cost", cost, "Print what the NIC costs instead: SRAM, CAM, flip-flops, gates")
+        ->excludes(as_toml, as_memory);
   }
 
   int run() const {
     const Params params = load_config(common.config, common.overrides);
-    if (memory) {
+    if (cost) {
+      const CostTable table = cost_of(params);
+      print_output(format.format() == Format::kText   ? cost_text(table)
+                   : format.format() == Format::kJson ? cost_json(table) + '\n'
+                                                      : cost_csv(table));
+    } else if (memory) {
       const std::vector<OnChipMemory> memories = memories_of(params);
       print_output(format.format() == Format::kText   ? memory_text(memories)
                    : format.format() == Format::kJson ? memory_json(memories) + '\n'
