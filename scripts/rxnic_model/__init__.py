@@ -22,8 +22,12 @@ def __getattr__(name):
     if name == "sweep":
         from .sweeps.run import sweep  # pylint: disable=import-outside-toplevel
         return sweep
+    if name in ("find", "pareto", "sensitivity", "why"):
+        from .questions import calls  # pylint: disable=import-outside-toplevel
+        return getattr(calls, name)
     raise AttributeError(name)
 
 
 __all__ = ["Expression", "ExpressionError", "Result", "Results", "RunError", "UnknownFigure", "UsageError",
-           "figures_of", "find_program", "replay", "run", "several", "start", "sweep", "text_of", "workload"]
+           "figures_of", "find", "find_program", "pareto", "replay", "run", "sensitivity", "several", "start", "sweep",
+           "text_of", "why", "workload"]

@@ -10,7 +10,9 @@ import pathlib
 import signal
 import sys
 
-COMMANDS = {"sweep": "rxnic_model.sweeps.command"}  # its name: the module
+QUESTIONS = ("sensitivity", "why", "find", "pareto")
+COMMANDS = {"sweep": "rxnic_model.sweeps.command",  # its name: the module
+            **{name: f"rxnic_model.questions.{name}" for name in QUESTIONS}}
 
 
 def main():

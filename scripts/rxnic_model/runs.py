@@ -12,6 +12,15 @@ from . import program as rxnic
 from .figures import Figures, figures_of
 
 
+def frame_of(rows):
+    """A pandas.DataFrame of flat dictionaries. Raises UsageError without pandas."""
+    try:
+        import pandas  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        raise rxnic.UsageError("frame(): found no pandas; expected it (apt-get install python3-pandas)") from None
+    return pandas.DataFrame(rows)
+
+
 class Result(Figures):
     """What a run left. Each figure is an attribute: run.rates.packets_per_s; run["rates.packets_per_s"] is the same.
 
@@ -53,12 +62,7 @@ class Results(list):
 
     def frame(self):
         """A pandas.DataFrame, a row a run; what failed is left out."""
-        try:
-            import pandas  # pylint: disable=import-outside-toplevel
-        except ImportError:
-            raise rxnic.UsageError(
-                "frame(): found no pandas; expected it (apt-get install python3-pandas)") from None
-        return pandas.DataFrame([one.row() for one in self if isinstance(one, Result)])
+        return frame_of([one.row() for one in self if isinstance(one, Result)])
 
 
 def started(command, arguments, of, keep, program, timeout, behind=()):

@@ -43,10 +43,16 @@ OPTIONS = {
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", "--html",
               *WAVES, *RTL, "--quiet", "--socket", "--help"],
 }
+ASKED = ["SOURCE", "--config", "--set", "--seeds", "--pace", "--host", "--options", "--jobs", "--json", "--quiet",
+         "--help"]  # of each question
 # The commands that are Python programs; the manual page names these, and their own --help has the options.
 SCRIPTS = {
     "sweep": ["SWEEP.toml", "--out", "--jobs", "--slurm", "--only", "--dry-run", "--timeout", "--job-seconds",
               "--example", "--quiet", "--help"],
+    "sensitivity": [*ASKED, "--only", "--least"],
+    "why": [*ASKED, "--least", "--most", "--resources"],
+    "find": [*ASKED, "--vary", "--where", "--knee", "--largest"],
+    "pareto": [*ASKED, "--vary", "--figure", "--want", "--trials", "--seed", "--out"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",

@@ -60,11 +60,13 @@ constexpr const char* kAbout =
     "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic params --cost                           what the NIC costs: SRAM with ports, CAM, flip-flops, gates\n"
+    "  rxnic why capture.pcap --pace line-rate       what binds, what it would bring, what its doubling costs\n"
+    "  rxnic sensitivity capture.pcap                which parameters move rate and latency, and which do not\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 constexpr std::string_view kCommands =
-    "run, serve, replay, workload, explain, diagnose, exercise, compare, params, counters, report or sweep (rxnic "
-    "--help)";
+    "run, serve, replay, workload, explain, diagnose, exercise, compare, params, counters, report, sweep, sensitivity, "
+    "why, find or pareto (rxnic --help)";
 
 using Json = nlohmann::ordered_json;
 

@@ -30,6 +30,10 @@ struct ScriptCommand {
 constexpr ScriptCommand kScriptCommands[] = {
     {"sweep",
      "Run the model at many points: parameters, workloads, captures, seeds; a table and a page of all figures"},
+    {"sensitivity", "Say what moves: every parameter half and double around a configuration"},
+    {"why", "Say what binds, what it would bring without the limit, and what its next doubling costs"},
+    {"find", "Find the smallest or largest value for which a condition holds, or the knee of a curve"},
+    {"pareto", "Search for the best rate or latency against the bits on the chip"},
 };
 
 constexpr const char* kScriptsVariable = "RXNIC_SCRIPTS";
