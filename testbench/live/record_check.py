@@ -85,6 +85,9 @@ def impaired(bench):
     rows = json.loads(bench.rxnic("explain", events, "--incidents", "--json").stdout)
     told = collections.Counter(row["cause"] for row in rows if row["kind"] == "network")
     bench.expect_equal(told, {key: fabric.report["fabric"][key] for key in kinds if key != "pauses"}, "explained")
+    frame = next(row["packet"] for row in rows if row["cause"] == "lost")
+    said = bench.rxnic("explain", events, "--packet", str(frame)).stdout
+    bench.expect(f"packet {frame} for QP" in said and "lost on its way" in said, f"explain --packet {frame}: {said}")
     for value, expected in ((0, lambda n: n == 0), (40000, lambda n: n > lost)):
         out = fabric.folder / f"loss_{value}"
         setting = f"fabric.loss_ppm={value}"

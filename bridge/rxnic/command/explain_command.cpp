@@ -86,8 +86,8 @@ void ExplainCommand::describe(CLI::App& app) {
           ->type_name("qp|size|opcode|nic");
   app.add_flag(
          "--incidents", incidents_,
-         "What went wrong in the run, in the order of time: drops, NAKs, gaps, timeouts, CQEs in error, events of\n"
-         "the device, each with its NIC, QP, packet and cause")
+         "What went wrong in the run, in the order of time: drops, NAKs, gaps, timeouts, CQEs in error, frames that\n"
+         "came to harm between NICs, events of the device, each with its NIC, QP, packet and cause")
       ->excludes(by);
   app.add_option("--nic", nic_, "Of this NIC only")->check(CLI::Range(0, 63))->type_name("NIC");
   app.add_option("--most", most_, "Packets that are explained; a line says how many there are besides")
@@ -161,7 +161,13 @@ int ExplainCommand::run() const {
       throw std::invalid_argument(
           fmt::format("--message: found {} without all packets of the run; expected --packet", events.path()));
     }
-    if (lives.empty()) throw std::invalid_argument(fmt::format("{}: found no such packet", events.path()));
+    for (const nlohmann::ordered_json& lost : lost_frames_of(events, query)) {
+      text += lost_frame_text(lost);
+      list.push_back(lost);
+    }
+    if (lives.empty() && list.empty()) {
+      throw std::invalid_argument(fmt::format("{}: found no such packet", events.path()));
+    }
     if (slow.empty() && found > lives.size() && format_.format() != Format::kText) {
       print_message(fmt::format("{} packets more: --most {}", count_text(found - lives.size()), found));
     }

@@ -48,4 +48,36 @@ std::string incidents_text(const nlohmann::ordered_json& rows, std::uint64_t mos
   return out;
 }
 
+nlohmann::ordered_json lost_frames_of(RunEvents& events, const PacketQuery& query) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  if (query.message || query.psn) return rows;
+  const auto asks_for = [&](const IncidentEventRow& row) {
+    const auto has = [&](const EventRange& range) { return range.has(row.packet); };
+    return std::ranges::any_of(query.packets, has) && (!query.nic || *query.nic == row.nic) &&
+           (!query.qp || *query.qp == row.number);
+  };
+  events.for_each<IncidentEventRow>(EventTable::kIncidents, [&](const IncidentEventRow& row) {
+    const bool gone = row.detail == static_cast<std::uint64_t>(NetworkHarm::kLost) ||
+                      row.detail == static_cast<std::uint64_t>(NetworkHarm::kSwitchFull);
+    if (row.kind != static_cast<std::uint64_t>(QpEventKind::kNetwork) || !gone || !asks_for(row)) return;
+    const QpEvent event{QpEventKind::kNetwork, static_cast<std::uint32_t>(row.number),
+                        static_cast<std::uint32_t>(row.detail), row.packet};
+    nlohmann::ordered_json one;
+    one["packet"] = row.packet;
+    one["nic"] = row.nic;
+    one["qp"] = row.number;
+    one["time_ps"] = row.at * events.period_ps();
+    one["network"] = cause_of(event);
+    rows.push_back(one);
+  });
+  return rows;
+}
+
+std::string lost_frame_text(const nlohmann::ordered_json& row) {
+  return fmt::format("packet {} for QP {:#x} of nic{}: it never came there, {} on its way at {}\n",
+                     row["packet"].get<std::uint64_t>(), row["qp"].get<std::uint64_t>(),
+                     row["nic"].get<std::uint64_t>(), row["network"] == "lost" ? "lost" : "dropped by a full switch",
+                     time_text(row["time_ps"].get<std::uint64_t>()));
+}
+
 }  // namespace rxnic

@@ -283,8 +283,9 @@ class Judge {
       timeouts += counter(nic.blocks, "requester", "timeouts");
     }
     v_.words.push_back(
-        fmt::format("Between the NICs {} of {} frames; requesters sent {} packets again and waited for {} timeouts.",
-                    harms, count_text(of_fabric("frames")), count_text(repeated), count_text(timeouts)));
+        fmt::format("Between the NICs {} of {} frames; requesters sent {} packet{} again, and waited for {} timeout{}.",
+                    harms, count_text(of_fabric("frames")), count_text(repeated), repeated == 1 ? "" : "s",
+                    count_text(timeouts), timeouts == 1 ? "" : "s"));
   }
 
   const std::vector<StageResult>& stages() const { return nic_.stages; }
