@@ -153,9 +153,10 @@ void compare_report(const std::string& path, RecordedRun& run, ReplayState& stat
 std::string host_log_file(const std::string& folder) { return std::filesystem::path(folder) / kHostLogFile; }
 std::string wire_file(const std::string& folder) { return std::filesystem::path(folder) / kWireFile; }
 
+// A record that was made before there was a parameter has its default. (R3)
 Params recorded_params(const HostLogHeader& header, const std::string& log) {
   try {
-    return parse_config(header.params, log);
+    return parse_config(fmt::format("base = \"{}\"\n{}", kDefaultConfig, header.params), log);
   } catch (const ConfigError& e) {
     throw TraceError::at_line(log, kParamsLine, fmt::format("the parameter {}: {}", e.key(), e.found()), e.expected());
   }

@@ -6,6 +6,7 @@
 //       when there is one. For a record that was cut (host_log.h R6): what it holds is equal, up to the cycle in which
 //       it ends.
 //   R2  A record that cannot be read is a TraceError.
+//   R3  A parameter that a record does not have came later than the record: it has its default.
 #pragma once
 
 #include <functional>
