@@ -51,6 +51,7 @@ constexpr const char* kAbout =
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"
     "  rxnic replay --events capture.pcap            the same, keeping what happened to each packet\n"
+    "  rxnic replay incast32                         the same with a workload; rxnic workload lists them\n"
     "  rxnic explain --packet 17 rxnic-run           what became of packet 17\n"
     "  rxnic diagnose capture.pcap                   what is wrong in a capture, the worst QP first\n"
     "  rxnic exercise grh_scatter=my_scatter.so      your RTL of a block under random stimulus\n"

@@ -105,7 +105,7 @@ constexpr WorkloadKey kSendersKeys[] = {
     integer_key<&M::eager>("senders.mix", "eager", "weight", 0, kMostWeight,
                            "Tagged SENDs with all data: an eager TMH, then the message."),
     integer_key<&M::rendezvous>("senders.mix", "rendezvous", "weight", 0, kMostWeight,
-                                "Tagged SENDs that announce the message: the NIC reads it from the sender."),
+                                "Tagged SENDs that announce a message of the size; its data is not read."),
 };
 
 }  // namespace

@@ -110,11 +110,6 @@ void WorkloadStream::take(const Event& e) {
       const Answer& answer = answers_[e.index];
       const std::uint32_t qp = answer.qp;
       free_answers_.push_back(e.index);
-      if ((opcode_info(answer.h.opcode).traits & kRequest) != 0) {
-        responders_[qp].on_request(answer.h);
-        activate(qp, e.time_ps);
-        break;
-      }
       const std::uint32_t messages = qps_[qp].on_answer(answer.h, e.time_ps);
       answered(qp, messages, e.time_ps);
       break;
@@ -184,15 +179,9 @@ void WorkloadStream::set_alarm(std::uint32_t qp) {
   at(alarm, EventKind::kAlarm, qp, qp);
 }
 
-bool WorkloadStream::wants_link(std::uint32_t qp, std::uint64_t now_ps) const {
-  if (qps_[qp].can_send(now_ps)) return true;
-  const auto responder = responders_.find(qp);
-  return responder != responders_.end() && responder->second.pending();
-}
-
 // The QP takes its turn on its peer's link when it has something to send.
 void WorkloadStream::activate(std::uint32_t qp, std::uint64_t now_ps) {
-  if (turns_taken_[qp] != 0 || !wants_link(qp, now_ps)) return;
+  if (turns_taken_[qp] != 0 || !qps_[qp].can_send(now_ps)) return;
   turns_taken_[qp] = 1;
   const std::uint32_t peer = layout_.place(qp).peer;
   links_[peer].turns.push_back(qp);
@@ -205,12 +194,9 @@ void WorkloadStream::start_link(std::uint32_t peer, std::uint64_t now_ps) {
     link.qp = link.turns.front();
     link.turns.pop_front();
     turns_taken_[link.qp] = 0;
-    if (!wants_link(link.qp, now_ps)) continue;
+    if (!qps_[link.qp].can_send(now_ps)) continue;
     link.h = layout_.headers(link.qp);
-    const auto responder = responders_.find(link.qp);
-    link.response = responder != responders_.end() && responder->second.pending();
-    link.payload = link.response ? responder->second.next(link.h, limits_[layout_.place(link.qp).group].mtu)
-                                 : qps_[link.qp].next(link.h);
+    link.payload = qps_[link.qp].next(link.h);
     const std::size_t padded = (link.payload.bytes + 3) / 4 * 4;
     const auto bytes = static_cast<double>(payload_offset_for(link.h) + padded + kIcrcBytes);
     link.free_ps = std::max(link.free_ps, static_cast<double>(now_ps)) + (bytes + kFrameGapBytes) * link.ps_per_byte;
@@ -227,7 +213,7 @@ void WorkloadStream::link_done(std::uint32_t peer, std::uint64_t now_ps) {
   network_.deliver(build_frame(link.h, link.payload), now_ps + delay_ps_);
   const std::uint32_t qp = link.qp;
   link.busy = false;
-  if (!link.response) qps_[qp].sent(std::max(now_ps, this->now_ps()));
+  qps_[qp].sent(std::max(now_ps, this->now_ps()));
   answered(qp, qps_[qp].take_sent(), now_ps);
   if (!link.busy) start_link(peer, now_ps);
 }
@@ -260,8 +246,8 @@ void WorkloadStream::on_frame(const Packet& p, std::uint64_t time_ps) {
   }
   Answer& answer = answers_[slot];
   const bool good = parse(p.frame_view(), p.link, answer.h) == ParseStatus::kOk;
-  const bool asks_or_answers = good && (opcode_info(answer.h.opcode).traits & (kRequest | kResponse)) != 0;  // no CNP
-  answer.qp = asks_or_answers ? layout_.qp_of_peer(answer.h.destination_qp) : layout_.qps();
+  const bool answers = good && (opcode_info(answer.h.opcode).traits & kResponse) != 0;  // no CNP
+  answer.qp = answers ? layout_.qp_of_peer(answer.h.destination_qp) : layout_.qps();
   if (answer.qp == layout_.qps()) {
     free_answers_.push_back(slot);
     return;

@@ -14,12 +14,10 @@
 #include <functional>
 #include <memory>
 #include <queue>
-#include <unordered_map>
 #include <vector>
 
 #include "bridge/rxnic/output/progress.h"
 #include "bridge/rxnic/workload/network.h"
-#include "bridge/rxnic/workload/peer_responder.h"
 #include "bridge/rxnic/workload/sender_group.h"
 #include "model/system/simulation.h"
 #include "model/system/wire_source.h"
@@ -69,7 +67,6 @@ class WorkloadStream final : public StimulusStream, public FrameObserver {
     double free_ps = 0;
     double ps_per_byte = 0;
     bool busy = false;
-    bool response = false;
     std::uint32_t qp = 0;
     Headers h;
     SenderPayload payload;
@@ -80,7 +77,6 @@ class WorkloadStream final : public StimulusStream, public FrameObserver {
   std::uint64_t now_ps() const;
   void take(const Event& e);
   void link_done(std::uint32_t peer, std::uint64_t now_ps);
-  bool wants_link(std::uint32_t qp, std::uint64_t now_ps) const;
   void start_link(std::uint32_t peer, std::uint64_t now_ps);
   void activate(std::uint32_t qp, std::uint64_t now_ps);
   void post(std::uint32_t qp, std::uint64_t now_ps);
@@ -102,7 +98,6 @@ class WorkloadStream final : public StimulusStream, public FrameObserver {
   std::vector<std::uint8_t> failure_noted_;
   std::vector<std::uint64_t> alarms_;  // by QP: when it is looked at; 0: not at all
   std::vector<Link> links_;
-  std::unordered_map<std::uint32_t, PeerResponder> responders_;  // by QP: those of which the NIC has asked something
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
