@@ -36,6 +36,9 @@ class Driver final : public Block {
   // `cached`: contexts of queues that the device holds. The others have taken many WQEs already.
   void create_at_first(std::uint32_t cached) {
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_, edges_);
+    for (std::uint32_t n = cached; n < kAtFirst; ++n) {  // most of those that are old are long
+      while (queues_[n].context.slots <= 4096 && !edges_.one_in(8)) queues_[n] = random_queue(random_, edges_);
+    }
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = at_.dut.create(queues_[n].context, at_.host);
     for (std::uint32_t n = cached; n < kAtFirst; ++n) grow_old(queues_[n]);
     for (PacketHandle& buffer : buffers_) buffer = at_.shared.packets.allocate(PacketClass::kReceive);
