@@ -114,6 +114,10 @@ def mistakes(bench):
         bench.expect_equal(done.returncode, status, f"{was}: {done.stdout} {done.stderr}")
         for word in words:
             bench.expect(word in done.stdout + done.stderr, f"{was}: does not say {word}: {done.stdout} {done.stderr}")
+    faults.write_text(line.format("b").replace('about =', 'class = "odd", about ='), encoding="utf-8")
+    done = bench.start(copy, "--list")
+    bench.expect_equal(done.returncode, 2, "a class that there is not")
+    bench.expect("class: found odd; expected one of width, wrap" in done.stderr, f"a class: {done.stderr}")
     faults.write_text(line.format("b"), encoding="utf-8")
     for which, status in (("one", 0), ("1", 0), ("two", 2), ("2", 2)):
         bench.expect_equal(bench.start(copy, "--list", which).returncode, status, f"--list {which}")
@@ -125,13 +129,17 @@ def recorded(bench):
     bench.expect_equal(done.returncode, 0, f"{done.stdout[-400:]} {done.stderr}")
     script = e2e.script(SCRIPT.name)
     table_of_faults = tomllib.loads(script.TABLE.read_text(encoding="utf-8"))
-    faults = [(block, fault["about"]) for block, body in table_of_faults.items() for fault in body["faults"]]
+    faults = [(block, script.name_of(fault)) for block, body in table_of_faults.items() for fault in body["faults"]]
     verdicts = script.known_verdicts(script.TABLE.with_name("FAULTS.md"))
     missing = [fault for fault in faults if verdicts.get(fault, "NOT CAUGHT") == "NOT CAUGHT"]
     bench.expect_equal(missing, [], "faults without a test in FAULTS.md")
     bench.expect_equal(sorted(verdicts.keys() - {*faults, ("block", "fault")}), [], "rows of no fault")
     few = [block for block in script.twins.blocks() if sum(of == block for of, _ in faults) < 15]
     bench.expect_equal(few, [], "blocks with fewer than 15 faults")
+    listed = bench.start(SCRIPT, "--list", "boundary").stdout.splitlines()
+    found = {kind: sum(f": {kind}: " in line for line in listed) for kind in script.CLASSES}
+    bench.expect(len(listed) == sum(found.values()) >= 20 and min(found.values()) > 0, f"faults at boundaries: {found}")
+    bench.expect_equal(len(bench.start(SCRIPT, "--list", "carry").stdout.splitlines()), found["carry"], "of a class")
 
 
 CHECKS = {"table": table, "copy": copy, "configurations": configurations, "mistakes": mistakes, "recorded": recorded}
