@@ -5,6 +5,7 @@ import collections
 import csv
 import json
 import os
+import random as numbers
 import re
 import shutil
 import signal
@@ -304,6 +305,7 @@ MISTAKES = [
     ("[[axes]]\nseed", "clock-always = [1, true]\n[[axes]]\nseed", 8, "axes.clock-always: found 1", "true or false"),
     ("[[axes]]\nseed", "[[axes]]\n[[axes]]\nseed", 8, "no setting", "at least one"),
     ("[[axes]]\nseed", "[[axes]]\ndma_engine.read_latency_ps = [400000]\n[[axes]]\nseed", 9, "too", "once"),
+    ("to = 10,", "to = 1000000,", 6, "axes: found 2000000 points", "at most 1000000"),
     ("from = 1,", "from = -1,", 9, "axes.seed: found -1", "2^64"),
     ("from = 1,", 'from = "a",', 9, "axes.seed: found 'a'", "a number"),
     ("step = 1", "step = 1e-9", 9, "more than 1000000 values", "fewer"),
@@ -337,6 +339,35 @@ def mistakes(bench):
     bench.expect_equal(done.returncode, 2, "a figure that no run has: exit code")
     bench.expect("page.toml:2: figures: found 'address_translator.mtt_mises'" in done.stderr and
                  "did you mean 'address_translator.mtt_misses'" in done.stderr, f"a figure: {done.stderr}")
+
+
+def random(bench):
+    """Pages with random changes are read or refused in one line, and end nothing else."""
+    seed = 54
+    print(f"random: seed {seed}")
+    source = numbers.Random(seed)
+    sys.path.insert(0, str(e2e.ROOT / "scripts"))
+    from rxnic_model.program import UsageError  # pylint: disable=import-outside-toplevel
+    from rxnic_model.sweeps.page import EXAMPLE, Page  # pylint: disable=import-outside-toplevel
+    from rxnic_model.sweeps.points import points_of  # pylint: disable=import-outside-toplevel
+    sweep = Sweep(bench)
+    pages = [PAGE.format(more=""), EXAMPLE.replace("sample.pcap", "trace.pcap")]
+    pieces = ["[", "]", "{", "}", '"', "=", ",", "\n", "0", "-1", "1e99", "nan", "inf", "true", "1979-05-27", "''", "é",
+              "[[axes]]", "from", "count", "log = true", "seed", "config", "workload.packets", "nic", "x.y", "\\", "#"]
+    read, refused = 0, 0
+    for _ in range(400):
+        text = source.choice(pages)
+        for _ in range(source.randint(1, 3)):
+            at, length = source.randrange(len(text)), source.choice([0, 0, 1, 2, 8])
+            text = text[:at] + source.choice(pieces) + text[at + length:]
+        sweep.page.write_text(text, encoding="utf-8")
+        try:
+            points_of(Page.read(sweep.page, str(bench.options.rxnic)), str(bench.options.rxnic), bench.folder / "work")
+            read += 1
+        except UsageError as wrong:
+            refused += 1
+            bench.expect(str(wrong).startswith(str(sweep.page)) and "expected" in str(wrong), f"{text}: {wrong}")
+    bench.expect(read >= 20 and refused >= 100, f"{read} pages were read, {refused} refused")
 
 
 def command(bench):
@@ -377,7 +408,7 @@ def command(bench):
 
 
 CHECKS = {"table": table, "killed": killed, "crash": crash, "extended": extended, "chosen": chosen,
-          "slurm": slurm, "mistakes": mistakes, "command": command}
+          "slurm": slurm, "mistakes": mistakes, "random": random, "command": command}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

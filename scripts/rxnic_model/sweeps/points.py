@@ -5,6 +5,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import re
 
 from .. import program as rxnic
@@ -13,6 +14,8 @@ from ..expression import ExpressionError
 from . import content
 from .page import BASIC
 from .values import FLAG, OPTIONS, WORKLOAD, config_path
+
+MOST_POINTS = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +124,9 @@ def points_of(page, program, work):
     """[Point] of a page, in its order: the last axis is fastest. Pages of changed workloads are written into `work`."""
     points = []
     groups = [[dict(zip(axis, values)) for values in zip(*axis.values())] for axis in page.axes]
+    count = math.prod(map(len, groups))
+    if count > MOST_POINTS:
+        page.refuse(("", 0), "axes", f"{count} points", f"at most {MOST_POINTS}")
     for chosen in itertools.product(*groups):
         settings = dict(page.run)
         for part in chosen:

@@ -13,7 +13,7 @@ from ..runs import Result, Results, cores
 from . import table, web
 from .page import Page
 from .points import points_of
-from .schedule import Schedule, need_slurm, need_snakemake
+from .schedule import Schedule, need_slurm
 from .store import Store
 
 SLURM_JOBS = 100  # at a time
@@ -47,7 +47,6 @@ class Sweep:
         """Runs what is missing, and writes the results: whether there is what draws the page."""
         if how.slurm is not None:
             need_slurm()
-            need_snakemake()
         schedule = Schedule(self.store, self.page, self.program, how.at_a_time(), how.slurm, how.timeout,
                             how.job_seconds)
         try:

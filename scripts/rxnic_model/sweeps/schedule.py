@@ -46,6 +46,10 @@ def need_slurm():
     for tool in ("sbatch", "scontrol", "scancel"):
         if not shutil.which(tool):
             raise UsageError(f"--slurm: found no {tool}; expected it (apt-get install slurm-client)")
+    need_snakemake()
+    version = subprocess.run(["snakemake", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    if not version.startswith("7."):  # later ones have no --cluster
+        raise UsageError(f"--slurm: found snakemake {version}; expected version 7 (apt-get install snakemake)")
 
 
 def spread(items, count):

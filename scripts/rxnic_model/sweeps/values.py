@@ -155,7 +155,9 @@ def values_of(key, value, program, folder):
     if not value:
         raise ValueRefused("an empty list", "at least one value")
     found = [checked(key, one, program, folder) for one in value]
+    seen = set()
     for n, one in enumerate(found):
-        if one in found[:n] and type(one) in {type(other) for other in found[:n] if other == one}:
+        if (type(one), one) in seen:
             raise ValueRefused(f"{rxnic.text_of(value[n])} twice", "each value once")
+        seen.add((type(one), one))
     return found
