@@ -283,6 +283,27 @@ def record(bench):
     bench.expect(found["still"] and found["runs"] >= 3, f"{found}")
 
 
+def workload(bench):
+    """A workload is asked, too, and its own keys are varied."""
+    page = bench.folder / "page.toml"
+    page.write_text("packets = 400\n[[senders]]\nqps = 4\nbytes = 64\n", encoding="utf-8")
+    found = asked(bench, "find", page, "--vary", "workload.senders.qps=1..64:x2", "--knee", "rate", "--set",
+                  "qp_context_cache.sets=1", "--set", "qp_context_cache.ways=1")
+    bench.expect_equal([row["value"] for row in found["rows"]], [1, 2, 4, 8, 16, 32, 64], "values that were run")
+    bench.expect(len({row["rates.packets_per_s"] for row in found["rows"]}) > 3, f"the key acts: {found['rows']}")
+    bound = asked(bench, "why", page, "--most", "1", "--set", "dma_engine.tlp_rate_mbps=1000")
+    bench.expect_equal(bound["binding"][:1], ["pcie_bandwidth"], "what binds a workload")
+    for arguments, *parts in [(["workload.senders.qqs=1..4"], "workload.senders.qqs", "senders.qps"),
+                              (["workload.senders.qps"], "workload.senders.qps=1..64:x2"),
+                              (["workload.senders.arrivals=1..4"], "a whole number")]:
+        done = bench.rxnic("find", page, "--vary", *arguments, "--where", "rate > 1")
+        bench.expect_equal((done.returncode, done.stdout), (2, ""), f"{arguments}: {done.stderr}")
+        for part in parts:
+            bench.expect(part in done.stderr, f"{arguments}: does not name {part!r}: {done.stderr.strip()}")
+    done = bench.rxnic("find", e2e.SAMPLE, "--vary", "workload.senders.qps=1..4", "--where", "rate > 1")
+    bench.expect(done.returncode == 2 and "of a workload" in done.stderr, f"of a capture: {done.stderr}")
+
+
 def front(bench):
     """`rxnic pareto`: no trial beats the front; a search that was interrupted ends as one that was not."""
     python = "/usr/bin/python3"
@@ -364,7 +385,7 @@ def mistakes(bench):
 
 
 CHECKS = {"planted": planted, "chain": chain, "bisection": bisection, "sweep": sweep, "moves": moves, "table": table,
-          "together": together, "record": record, "front": front, "mistakes": mistakes}
+          "together": together, "record": record, "workload": workload, "front": front, "mistakes": mistakes}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)
