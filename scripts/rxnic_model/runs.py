@@ -10,6 +10,7 @@ import time
 
 from . import program as rxnic
 from .figures import Figures, figures_of
+from .workloads import settings_of
 
 
 def frame_of(rows):
@@ -100,16 +101,10 @@ def replay(source, *, config=None, set=None, seed=None, workload=None, options=(
     program  the program; timeout: seconds
     Raises RunError.
     """
-    of = {"source": str(source), "config": config, "seed": seed, "set": dict(set or {}), "options": dict(flags)}
+    set = dict(set or {}) | settings_of(workload or {})
+    of = {"source": str(source), "config": config, "seed": seed, "set": set, "options": dict(flags)}
     arguments = rxnic.options_of(config, set, seed, options, **flags)
-    if not workload:
-        return started("replay", arguments, of, keep, program, timeout, [str(source)])
-    from . import workloads  # pylint: disable=import-outside-toplevel
-    of["set"] |= {f"workload.{key}": value for key, value in workload.items()}
-    with tempfile.TemporaryDirectory(prefix="rxnic-") as folder:
-        page = pathlib.Path(folder) / "workload.toml"
-        page.write_text(workloads.changed(source, workload, rxnic.find_program(program)), encoding="utf-8")
-        return started("replay", arguments, of, keep, program, timeout, [str(page)])
+    return started("replay", arguments, of, keep, program, timeout, [str(source)])
 
 
 def run(command, *, config=None, set=None, seed=None, options=(), keep=None, program=None, timeout=None, **flags):

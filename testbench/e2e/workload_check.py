@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tomllib
 
 import e2e
 import workload_rows
@@ -342,6 +343,33 @@ def options(bench):
     bench.expect((bench.folder / "files" / "wire.pcap").stat().st_size > 1000, "wire.pcap is gone")
 
 
+def overrides(bench):
+    """--set workload.KEY=VALUE takes the place of what a page says, and is checked as a page is."""
+    sets = [word for value in ("packets=600", "senders.qps=4", "network.delay=3us", "senders.choice=in_order",
+                               "senders.mix.write=2") for word in ("--set", f"workload.{value}")]
+    printed = bench.rxnic("workload", "uniform_rpc", *sets).stdout
+    page = tomllib.loads(printed)
+    found = (page["packets"], page["senders"][0]["qps"], page["network"]["delay"], page["senders"][0]["choice"],
+             page["senders"][0]["mix"]["write"], page["senders"][0]["mix"]["send"])
+    bench.expect_equal(found, (600, 4, 3000000, "in_order", 2, 1), "values in the place of the page's")
+    (bench.folder / "own.toml").write_text(printed, encoding="utf-8")
+    one, other = bench.replay("uniform_rpc", *sets, out="set"), bench.replay("own.toml", out="own")
+    bench.expect_equal(one["state_hash"], other["state_hash"], "a page with these values")
+    bench.rxnic("workload", "own.toml", "--out", "files")
+    for name, value, *parts in (("own.toml", "senders.qpz=4", "senders.qpz: found unknown key", "did you mean 'qps'"),
+                                ("own.toml", "senders.qps=0", 'senders.qps: found 0', "from 1 to"),
+                                ("own.toml", "senders.choice=zip", 'found "zip"', "did you mean 'zipf'"),
+                                ("own.toml", "senders.zipf_s=2", "zipf_s: found a key that does not act"),
+                                ("own.toml", "senders.qps", "found no value", "from 1 to"),
+                                ("own.toml", "sender.qps=1", "unknown table 'sender'", "did you mean 'senders'"),
+                                ("files", "senders.qps=2", "written to files", "wire.pcap"),
+                                (str(e2e.SAMPLE), "senders.qps=2", "unknown section 'workload'")):
+        done = bench.rxnic("replay", name, "--set", f"workload.{value}")
+        bench.expect_equal(done.returncode, 2, f"{name} {value}: exit code")
+        for part in parts:
+            bench.expect(part in done.stderr, f"{name} {value}: does not name {part!r}: {done.stderr}")
+
+
 def memory(bench):
     """Ten times the packets take no more memory, also of senders that lose packets. (WRITEs: no CQ is touched anew.)"""
     for what, page in (("closed loop", workload_rows.LOSSY), ("open loop", workload_rows.BURSTS)):
@@ -361,7 +389,7 @@ def memory(bench):
 
 
 CHECKS = {"mistakes": mistakes, "keys": keys, "moves": moves, "named": named, "random": random_pages,
-          "repeat": repeat, "options": options, "memory": memory}
+          "repeat": repeat, "options": options, "overrides": overrides, "memory": memory}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

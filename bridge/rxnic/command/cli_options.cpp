@@ -19,9 +19,11 @@ void CommonOptions::describe(CLI::App& app) {
   for (const NamedConfig& named : named_configs()) names += fmt::format("{}{}", names.empty() ? "" : ", ", named.name);
   app.add_option("--config", config, fmt::format("Configuration: a TOML file, or one of {}", names))
       ->capture_default_str();
-  app.add_option("--set", overrides,
-                 "Value of one parameter, section.key=value; may be repeated. Times, rates and bytes may have a unit:\n"
-                 "900ns, 1.5us, 100G, 64K. A warning names one that cannot act in the run")
+  app.add_option(
+         "--set", overrides,
+         "Value of one parameter, section.key=value; may be repeated. Times, rates and bytes may have a unit:\n"
+         "900ns, 1.5us, 100G, 64K. A warning names one that cannot act in the run. Of a workload also a key of\n"
+         "its page: workload.senders.qps=64")
       ->allow_extra_args(false)
       ->take_all();
 }

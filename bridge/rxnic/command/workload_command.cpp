@@ -50,19 +50,27 @@ void WorkloadCommand::describe(CLI::App& app) {
           ->type_name("DIR");
   describe_seed(app, seed_);
   common_.describe(app);
-  for (const char* option : {"--seed", "--config", "--set"}) app.get_option(option)->needs(out);
+  for (const char* option : {"--seed", "--config"}) app.get_option(option)->needs(out);
   auto* as_json = app.add_flag("--json", format_.json, "As JSON: --format json");
   format_.describe(app)->excludes(as_json);
 }
 
 int WorkloadCommand::run() {
   const Format format = format_.format();
+  const std::vector<std::string>& set = common_.overrides;
+  if (out_.empty()) {
+    for (const std::string& text : set) {
+      if (is_page_override(text) && !page_.empty()) continue;
+      throw std::invalid_argument(
+          fmt::format("--set: found {}; expected workload.KEY=VALUE (rxnic workload --keys), with PAGE", text));
+    }
+  }
   if (!page_.empty()) {
     if (format != Format::kText) {
       throw std::invalid_argument("--format: found a page; expected text: a page is TOML");
     }
     if (!out_.empty()) return write();
-    print_output(workload_toml(load_workload(page_)));
+    print_output(workload_toml(load_workload(page_, set)));
     return kDone;
   }
   if (format == Format::kText) {

@@ -25,7 +25,8 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kMostPageBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostSenders = 256;  // tables
+constexpr std::string_view kPagePrefix = "workload.";  // (R5)
+constexpr std::size_t kMostSenders = 256;              // tables
 
 std::uint32_t line_of_node(const toml::node& node) { return node.source().begin.line; }
 
@@ -53,7 +54,7 @@ class PageReader {
  public:
   PageReader(std::string file, std::string folder) : file_(std::move(file)), folder_(std::move(folder)) {}
 
-  WorkloadPage read(std::string_view text);
+  WorkloadPage read(std::string_view text, std::span<const std::string> overrides);
 
  private:
   [[noreturn]] void refuse(std::uint32_t line, std::string key, std::string found, std::string expected) const {
@@ -64,6 +65,7 @@ class PageReader {
   const WorkloadKey& find(std::string_view table, std::string_view key, std::uint32_t line) const;
   KeyValue value(const WorkloadKey& key, const toml::node& node) const;
   std::optional<std::uint64_t> integer(const WorkloadKey& key, const toml::node& node) const;
+  void override_key(std::string_view text);
   void check_needs() const;
   void read_sizes();
   std::uint32_t line_of(std::string_view table, std::string_view key, std::size_t group) const;
@@ -185,6 +187,37 @@ void PageReader::senders(const toml::node& node) {
   }
 }
 
+// A value that is no TOML by itself is a text.
+toml::table value_table(std::string_view text) {
+  try {
+    return toml::parse(fmt::format("v = {}", text));
+  } catch (const toml::parse_error&) {
+    return toml::table{{"v", std::string(text)}};
+  }
+}
+
+void PageReader::override_key(std::string_view text) {  // (R5)
+  const PageReader said("--set", folder_);
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view name = text.substr(kPagePrefix.size(), equals - kPagePrefix.size());
+  const std::size_t dot = name.rfind('.');
+  const std::string_view of = dot == name.npos ? "" : name.substr(0, dot);
+  std::vector<std::string_view> tables;
+  for (const WorkloadTable& t : workload_tables()) tables.push_back(t.name);
+  if (std::ranges::find(tables, of) == tables.end()) {
+    said.refuse(0, std::string(name), fmt::format("unknown table '{}'", of),
+                fmt::format("one of {}{}", fmt::join(std::span(tables).subspan(1), ", "), suggest(of, tables)));
+  }
+  const WorkloadKey& key = said.find(of, dot == name.npos ? name : name.substr(dot + 1), 0);
+  if (equals == text.size()) said.refuse(0, full_key(key), "no value", expected_value(key));
+  const toml::table table = value_table(text.substr(equals + 1));
+  const KeyValue value = said.value(key, *table.get("v"));
+  for (std::size_t group = 0; group < (is_of_senders(of) ? page_.senders.size() : 1); ++group) {
+    key.set(page_, group, value);
+    set_.emplace_back(&key, group);
+  }
+}
+
 void PageReader::check_needs() const {
   for (const auto& [key, group] : set_) {
     const std::string lacking = unmet_need(*key, page_, group);
@@ -216,7 +249,7 @@ void PageReader::read_sizes() {
   }
 }
 
-WorkloadPage PageReader::read(std::string_view text) {
+WorkloadPage PageReader::read(std::string_view text, std::span<const std::string> overrides) {
   if (const std::uint32_t line = line_of_long_key(text); line != 0) {
     refuse(line, "", fmt::format("a key of more than {} parts", kMaxKeyParts), "table.key");
   }
@@ -238,6 +271,7 @@ WorkloadPage PageReader::read(std::string_view text) {
   }
   table("", document, 0);
   if (page_.senders.empty()) refuse(1, "senders", "no senders", "a table [[senders]] at least");
+  for (const std::string& one : overrides) override_key(one);
   check_needs();
   read_sizes();
   if (const auto fault = page_fault(page_)) {
@@ -258,9 +292,9 @@ bool is_workload(std::string_view name_or_file) {
                      !suggest(name_or_file, text_names(named_workloads())).empty());
 }
 
-WorkloadPage load_workload(const std::string& name_or_file) {
+WorkloadPage load_workload(const std::string& name_or_file, std::span<const std::string> overrides) {
   if (const NamedText* along = text_named(named_workloads(), name_or_file)) {
-    return parse_workload(along->text, std::string(along->file));
+    return parse_workload(along->text, std::string(along->file), "", overrides);
   }
   const std::filesystem::path path(name_or_file);
   std::string text;
@@ -272,12 +306,15 @@ WorkloadPage load_workload(const std::string& name_or_file) {
         "workload", 0, "", fmt::format("'{}': {}", name_or_file, e.what()),
         fmt::format("a page that can be read, or one of {}{}", fmt::join(names, ", "), suggest(name_or_file, names)));
   }
-  return parse_workload(text, name_or_file, path.parent_path().string());
+  return parse_workload(text, name_or_file, path.parent_path().string(), overrides);
 }
 
-WorkloadPage parse_workload(std::string_view text, const std::string& file, const std::string& folder) {
-  return PageReader(file, folder).read(text);
+WorkloadPage parse_workload(std::string_view text, const std::string& file, const std::string& folder,
+                            std::span<const std::string> overrides) {
+  return PageReader(file, folder).read(text, overrides);
 }
+
+bool is_page_override(std::string_view text) { return text.starts_with(kPagePrefix); }
 
 std::vector<CdfPoint> parse_sizes(std::string_view text, const std::string& file) {
   std::vector<CdfPoint> points;

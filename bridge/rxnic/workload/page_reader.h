@@ -11,6 +11,8 @@
 //       share is that of the messages which have at most so many bytes, from 0 to 1. `#` begins a comment. The last
 //       share is 1. Between two points the distribution is linear. A first share above 0 is that of messages of
 //       exactly so many bytes.
+//   R5  Overrides "workload.senders.qps=64", "workload.packets=1000" take the place of what the page says, in all
+//       tables of senders. A value is written as in a page, or without quotation marks.
 #pragma once
 
 #include <span>
@@ -37,9 +39,12 @@ std::span<const NamedText> named_sizes();
 bool is_workload(std::string_view name_or_file);
 
 // A page that comes along, or a file. Throws ConfigError.
-WorkloadPage load_workload(const std::string& name_or_file);
+WorkloadPage load_workload(const std::string& name_or_file, std::span<const std::string> overrides = {});
 // A page in memory, which errors call `file`. Its files of sizes are relative to `folder`.
-WorkloadPage parse_workload(std::string_view text, const std::string& file, const std::string& folder = "");
+WorkloadPage parse_workload(std::string_view text, const std::string& file, const std::string& folder = "",
+                            std::span<const std::string> overrides = {});
+// Whether an override is one of a page, "workload.", and not of a parameter.
+bool is_page_override(std::string_view text);
 // R4; throws ConfigError.
 std::vector<CdfPoint> parse_sizes(std::string_view text, const std::string& file);
 

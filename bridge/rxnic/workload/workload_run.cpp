@@ -81,8 +81,23 @@ void write_page(const std::string& folder, WorkloadPage page, const Params& para
   write_file(fs::path(folder) / kParametersName, params_toml(params));
 }
 
+// Overrides of keys of the page, or of parameters.
+std::vector<std::string> overrides_of(const WorkloadOptions& o, bool page) {
+  std::vector<std::string> found;
+  for (const std::string& text : o.run.overrides) {
+    if (is_page_override(text) == page) found.push_back(text);
+  }
+  return found;
+}
+
 WorkloadPage page_of(const WorkloadOptions& o, bool written) {
-  WorkloadPage page = load_workload(written ? (fs::path(o.run.trace) / kPageName).string() : o.run.trace);
+  const std::vector<std::string> overrides = overrides_of(o, true);
+  for (const std::string& text : overrides) {
+    if (!written || text.starts_with("workload.receiver.")) continue;
+    throw ConfigError("--set", 0, text.substr(0, text.find('=')), "a workload that was written to files",
+                      "a key of receiver, or a page: what comes to the NIC is in wire.pcap");
+  }
+  WorkloadPage page = load_workload(written ? (fs::path(o.run.trace) / kPageName).string() : o.run.trace, overrides);
   if (o.seeded) page.seed = o.run.seed;
   return page;
 }
@@ -111,7 +126,8 @@ RunResult run_workload(const WorkloadOptions& options) {
   r.config = o.config;
   r.overrides = o.overrides;
   const bool own_parameters = written && !options.configured;
-  r.params = load_config(own_parameters ? (fs::path(o.trace) / kParametersName).string() : o.config, o.overrides);
+  r.params = load_config(own_parameters ? (fs::path(o.trace) / kParametersName).string() : o.config,
+                         overrides_of(options, false));
   if (own_parameters) r.config = kParametersName;
   r.seed = page.seed;
   r.mode = engine_mode_name(o.mode);
@@ -132,7 +148,7 @@ RunResult run_workload(const WorkloadOptions& options) {
   r.host = host_text(host, plan);
   RunFeatures features = features_of(host, plan);
   if (page.network.mark_ppm != 0 || !page.network.mark.empty()) features.add(RunFeature::kMarked);
-  r.warnings = parameters_without_effect(r.params, r.config, o.overrides, features);
+  r.warnings = parameters_without_effect(r.params, r.config, overrides_of(options, false), features);
   r.assumptions = plan.notes;
   Progress progress("workload", o.progress);
   WorkloadStream stream(page, layout, r.params.nic.link_gbps, progress);

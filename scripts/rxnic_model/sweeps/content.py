@@ -28,15 +28,15 @@ def program_hash(program):
 
 
 @functools.cache
-def resolved_workload(page, program):
+def resolved_workload(page, program, overrides=()):
     """The page with the value of every key: what determines the workload, but for files that it names."""
-    return workloads.resolved(page, program)
+    return workloads.resolved(page, program, overrides)
 
 
-def workload_hash(page, program):
+def workload_hash(page, program, overrides=()):
     """Hashes of a workload: every key's value, and the content of each file that the page names."""
     path = pathlib.Path(page)
-    text = resolved_workload(page, program)
+    text = resolved_workload(page, program, overrides)
     hashes = [hashlib.sha256(text.encode()).hexdigest()]
     for named in sorted(set(workloads.files_named(text, path.resolve().parent))) if path.is_file() else []:
         hashes.append(file_hash(str(named)))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points of a sweep, each with the key of everything that determines its figures."""
 import dataclasses
-import functools
 import hashlib
 import itertools
 import json
@@ -23,7 +22,6 @@ class Point:
     number: int  # from 1, in the order of the page
     settings: dict  # {setting: value}
     key: str  # two points of one key have the same figures
-    source: str  # what is replayed
 
 
 def split(settings, folder):
@@ -36,36 +34,18 @@ def split(settings, folder):
 
 
 def keys_set(settings):
-    """{TABLE.KEY: value} of the workload that a point changes."""
-    return {key[len(WORKLOAD):]: value for key, value in settings.items() if key.startswith(WORKLOAD)}
+    """((TABLE.KEY, value), ...) of the workload that a point changes."""
+    return tuple((key[len(WORKLOAD):], value) for key, value in settings.items() if key.startswith(WORKLOAD))
 
 
-def source_of(settings, folder, program, work):
-    """What is replayed: the source, or a page in `work` that has other values of some keys. Raises RunError."""
-    source = content.source_path(settings["source"], folder)
-    overrides = keys_set(settings)
-    return changed_page(source, tuple(overrides.items()), program, work) if overrides else source
-
-
-@functools.cache
-def changed_page(source, overrides, program, work):
-    if not workloads.is_workload(source, program):
-        raise rxnic.RunError("source: found no workload, expected one, whose keys can be set", 2)
-    text = workloads.changed(source, dict(overrides), program)
-    path = work / "workloads" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    content.resolved_workload(str(path), program)
-    return str(path)
-
-
-def key_of(settings, folder, program, source):
+def key_of(settings, folder, program):
     """The hash of what determines a point: the program, the source, all parameters, seed and options."""
-    _, config, seed, parameters, options = split(settings, folder)
+    source, config, seed, parameters, options = split(settings, folder)
+    overrides = keys_set(settings)
     record = content.is_record(settings["source"], folder)
     whole = {
         "program": content.program_hash(program),
-        "source": content.workload_hash(source, program) if keys_set(settings) else content.source_hash(
+        "source": content.workload_hash(source, program, overrides) if overrides else content.source_hash(
             settings["source"], folder, program),
         # A record has a configuration of its own, which only what is set changes.
         "parameters": parameters if record and not config else content.effective(config, parameters, program),
@@ -78,10 +58,10 @@ def key_of(settings, folder, program, source):
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def arguments_of(settings, folder, source):
+def arguments_of(settings, folder):
     """Arguments of `rxnic replay`, without --out."""
-    _, config, seed, parameters, options = split(settings, folder)
-    words = rxnic.options_of(config, parameters, seed)
+    source, config, seed, parameters, options = split(settings, folder)
+    words = rxnic.options_of(config, parameters | workloads.settings_of(keys_set(settings)), seed)
     for name, value in options.items():
         if name in ("rtl", "lockstep"):
             value = ",".join(with_path(part, folder) for part in value.split(","))
@@ -101,27 +81,31 @@ def with_path(part, folder):
 def refuse_workload(page, settings, wrong):
     """A page of a workload that the program refuses: the key that its message names."""
     found = re.search(r"([\w.]+): found (.*), expected (.*)", wrong.message, re.S)
-    keys = list(keys_set(settings))
+    keys = [key for key, _ in keys_set(settings)]
     key = next((one for one in keys if found and found[1].endswith(one)), keys[0])
     number = next((n for n, axis in enumerate(page.axes) if WORKLOAD + key in axis), None)
     page.refuse(("run", 0) if number is None else ("axes", number), WORKLOAD + key,
                 found[2] if found else wrong.message, found[3] if found else "a workload")
 
 
-def resolved_settings(page, settings, program, work):
-    """(source, settings with the values that the program took for keys of the workload)."""
+def resolved_settings(page, settings, program):
+    """Settings with the values that the program took for keys of the workload."""
+    overrides = keys_set(settings)
+    if not overrides:
+        return settings
+    source = content.source_path(settings["source"], page.folder)
     try:
-        source = source_of(settings, page.folder, program, work)
+        if not workloads.is_workload(source, program):
+            raise rxnic.RunError("source: found no workload, expected one, whose keys can be set", 2)
+        text = content.resolved_workload(source, program, overrides)
     except rxnic.RunError as wrong:
         refuse_workload(page, settings, wrong)
-    for key in keys_set(settings):
-        value = workloads.value_of(content.resolved_workload(source, program), key)
-        settings = {**settings, WORKLOAD + key: settings[WORKLOAD + key] if value is None else value}
-    return source, settings
+    taken = {key: workloads.value_of(text, key) for key, _ in overrides}
+    return settings | {WORKLOAD + key: value for key, value in taken.items() if value is not None}
 
 
-def points_of(page, program, work):
-    """[Point] of a page, in its order: the last axis is fastest. Pages of changed workloads are written into `work`."""
+def points_of(page, program):
+    """[Point] of a page, in its order: the last axis is fastest."""
     points = []
     groups = [[dict(zip(axis, values)) for values in zip(*axis.values())] for axis in page.axes]
     count = math.prod(map(len, groups))
@@ -132,13 +116,13 @@ def points_of(page, program, work):
         for part in chosen:
             settings |= part
         settings = {name: settings[name] for name in sorted(settings, key=lambda one: place_of(one, page))}
-        source, settings = resolved_settings(page, settings, program, work)
+        settings = resolved_settings(page, settings, program)
         try:
             if not all(condition.value(settings) for condition in page.where):
                 continue
         except ExpressionError as wrong:
             page.refuse(("", 0), "where", str(wrong), "a condition that can be found true or false at each point")
-        points.append(Point(len(points) + 1, settings, key_of(settings, page.folder, program, source), source))
+        points.append(Point(len(points) + 1, settings, key_of(settings, page.folder, program)))
     if not points:
         page.refuse(("", 0), "where" if page.where else "axes", "no point that is left", "at least one")
     return points

@@ -37,7 +37,7 @@ class Sweep:
 
     def __init__(self, page, out, only, program):
         self.page, self.out, self.program = page, pathlib.Path(out), program
-        self.points = points_of(page, program, (self.out / "work").resolve())
+        self.points = points_of(page, program)
         self.asked = chosen(self.points, only, page.settings())
         self.varied = [name for axis in page.axes for name in axis]
         self.store = Store(self.out / "work")

@@ -115,7 +115,7 @@ class Schedule:
                "program": self.program, "timeout": self.timeout, "folder": str(self.store.folder.resolve()),
                "page_folder": str(self.page.folder),
                "points": [[point.key,
-                           arguments_of(point.settings, self.page.folder, point.source)] for point in points]}
+                           arguments_of(point.settings, self.page.folder)] for point in points]}
         path = self.folder / f"job-{number}.json"
         path.write_text(json.dumps(job), encoding="utf-8")
         return path
