@@ -32,6 +32,7 @@ if(RXNIC_BRIDGE)
   install(TARGETS rxnic RUNTIME DESTINATION bin COMPONENT program)
   install(TARGETS rxnic_verbs rxnic_device_files LIBRARY DESTINATION lib/rxnic COMPONENT program NAMELINK_SKIP)
   install(TARGETS rxnic_cm_agent RUNTIME DESTINATION lib/rxnic COMPONENT program)
+  install(PROGRAMS "$<TARGET_FILE:rxnic_exercise>" DESTINATION lib/rxnic COMPONENT program OPTIONAL)  # when it is built
   install(FILES "${PROJECT_SOURCE_DIR}/build/page/page.js" "${PROJECT_SOURCE_DIR}/build/page/sweep.js"
           DESTINATION lib/rxnic COMPONENT program OPTIONAL)
   install(DIRECTORY "${PROJECT_BINARY_DIR}/rtl/" DESTINATION lib/rxnic/rtl COMPONENT program OPTIONAL
