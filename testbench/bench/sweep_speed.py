@@ -4,8 +4,9 @@
 
 usage: sweep_speed.py --rxnic FILE --make-traffic FILE [--points N] [--packets N] [--jobs N,N...]
 
-Prints time and points a second for each number of jobs. Then comes the processor time of everything but the points, in
-per cent of that of the points. The points' own time is that of the program's processes.
+Prints time and points a second for each number of jobs, and in how much of the jobs' time a point was at work. Then
+comes the processor time of everything but the points, in per cent of that of the points. The points' own time is that
+of the program's processes. On a machine with other load, times say little; the two shares hold.
 """
 import argparse
 import json
@@ -38,7 +39,7 @@ def processor_seconds():
 
 
 def measured(options, folder, jobs):
-    """(seconds, processor seconds of all, those of the points, points) of a sweep."""
+    """(seconds, processor seconds of all, those of the points, the points' seconds, points) of a sweep."""
     out = folder / f"jobs{jobs}"
     before, begin = processor_seconds(), time.monotonic()
     subprocess.run([sys.executable, "-B", ROOT / "scripts" / "rxnic_model", "sweep", "--quiet", "--out", out, "--jobs",
@@ -46,7 +47,8 @@ def measured(options, folder, jobs):
     took, used = time.monotonic() - begin, processor_seconds() - before
     records = [json.loads(line) for path in (out / "work" / "results").glob("*.jsonl")
                for line in path.read_text(encoding="utf-8").splitlines()]
-    return took, used, sum(record["cpu_s"] for record in records), len(records)
+    return took, used, sum(record["cpu_s"] for record in records), sum(
+        record["took_s"] for record in records), len(records)
 
 
 def main():
@@ -65,11 +67,12 @@ def main():
         (folder / "page.toml").write_text(PAGE.format(latencies=max(2, options.points // 20)), encoding="utf-8")
         first = None
         for jobs in map(int, options.jobs.split(",")):
-            took, used, own, points = measured(options, folder, jobs)
+            took, used, own, busy, points = measured(options, folder, jobs)
             first = first or took
             print(f"{jobs} at a time: {points} points in {took:.1f} s, {points / took:.2f} points/s "
-                  f"({first / took:.2f} times the first); points {own:.1f} s of processor time, besides them "
-                  f"{used - own:.1f} s ({100 * (used / own - 1):.1f} %)", flush=True)
+                  f"({first / took:.2f} times the first), at work {100 * busy / took / jobs:.0f} % of the time; "
+                  f"points {own:.1f} s of processor time, besides them {used - own:.1f} s "
+                  f"({100 * (used / own - 1):.1f} %)", flush=True)
 
 
 if __name__ == "__main__":
