@@ -362,7 +362,7 @@ def random(bench):
             text = text[:at] + source.choice(pieces) + text[at + length:]
         sweep.page.write_text(text, encoding="utf-8")
         try:
-            points_of(Page.read(sweep.page, str(bench.options.rxnic)), str(bench.options.rxnic), bench.folder / "work")
+            points_of(Page.read(sweep.page, str(bench.options.rxnic)), str(bench.options.rxnic))
             read += 1
         except UsageError as wrong:
             refused += 1
