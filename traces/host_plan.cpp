@@ -8,23 +8,20 @@
 #include <set>
 
 #include "traces/cm_message.h"
+#include "traces/region_planner.h"
 
 namespace rxnic {
 namespace {
 
 // Bus addresses: nothing of them overlaps, and the tables of context.h are above.
-constexpr std::uint64_t kDataBase = 0x1'0000'0000;
-constexpr std::uint64_t kDataBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kLargePagesBase = 0x1000'0000'0000'0000;  // R4: pages above 2 MiB, aligned
 constexpr std::uint64_t kRingsBase = 0x100'0000'0000;
 constexpr std::uint64_t kCqsBase = 0x200'0000'0000;
 // Virtual addresses of buffers, where no program has any.
 constexpr std::uint64_t kBuffersVa = 0x0100'0000'0000'0000;
 constexpr unsigned kLargeShift = 21;
-constexpr unsigned kHugeShift = 30;
-constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 20;
-constexpr std::uint64_t kManyPages = std::uint64_t{1} << 22;  // in all; above it each page list is short
-constexpr std::uint64_t kFewPages = 512;
+constexpr std::uint32_t kCqSlots = 65536, kFewCqSlots = 256;  // of a CQ, by default
+constexpr std::uint32_t kCqSlotsInAll = 1u << 20;             // of more than 16 CQs
+constexpr std::uint64_t kMostCqeBytes = 128;
 constexpr std::uint32_t kRqDepth = 256;
 constexpr std::uint32_t kRqWqes = 65536;  // of all RQs together, by default
 constexpr std::uint32_t kSrqDepth = 1024;
@@ -37,30 +34,26 @@ std::string size_text(unsigned shift) {
   return std::to_string(1u << shift % 10) + " " + kUnits[std::min<std::size_t>(shift / 10, kUnits.size() - 1)];
 }
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
-
 class Planner {
  public:
-  Planner(const ReceiverSurvey& survey, const HostOptions& options) : survey_(survey), options_(options) {
+  Planner(const ReceiverSurvey& survey, const HostOptions& options)
+      : survey_(survey), options_(options), regions_(options.page_shift) {
     plan_.refill_batch = options.refill_batch;
+    plan_.application = options.application;
     plan_.wqe_order = options.wqe_order;
     plan_.seed = options.seed;
   }
 
   HostPlan make() {
-    plan_.cqs.push_back(
-        {.base = BusAddress{kCqsBase}, .number = Cqn{0}, .slots = options_.cq_slots, .polled_only = true});
-    plan_.cqs.back().compress =
-        options_.cq_compression == CqCompression::kOn ||
-        (options_.cq_compression == CqCompression::kByParameter && options_.compress_by_default);
+    add_cqs();
     add_regions();
     add_queues();
     add_tags();
-    for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i]);
+    for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i], cq_of(i));
     share_responder_resources();
     add_answer_buffers();
     add_notes();
-    if (wrapped_ && pool_start_ == 0 && !plan_.seeds.empty()) plan_.atomics_comparable = false;
+    if (regions_.reuses_atomics() && !plan_.seeds.empty()) plan_.atomics_comparable = false;
     if (survey_.atomics_unanswered != 0) {
       plan_.atomics_comparable = false;
       plan_.notes.push_back(std::to_string(survey_.atomics_unanswered) +
@@ -70,47 +63,30 @@ class Planner {
   }
 
  private:
-  // R4, R5
-  RegionPlan make_region(Key key, std::uint64_t va, std::uint64_t length, std::uint8_t access) {
-    unsigned shift = options_.page_shift;
-    const auto pages_at = [&](unsigned s) { return ((va + (length - 1)) >> s) - (va >> s) + 1; };
-    const std::uint64_t most = all_pages_ < kManyPages ? kMaxPages : kFewPages;
-    while (pages_at(shift) > most) ++shift;
-    larger_pages_ += shift != options_.page_shift;
-    largest_shift_ = std::max(largest_shift_, shift);
-    RegionPlan r;
-    r.mpt.key = raw(key);
-    r.mpt.valid = 1;
-    r.mpt.access = access;
-    r.mpt.page_shift = static_cast<std::uint8_t>(shift);
-    r.mpt.pd = raw(HostPlan::kPd);
-    r.mpt.va = va;
-    r.mpt.length = length;
-    r.mpt.mtt_base = raw(icm::kMtt) + mtt_bytes_;
-    const std::uint64_t pages = pages_at(shift);
-    r.pages.reserve(pages);
-    for (std::uint64_t i = 0; i < pages; ++i) r.pages.push_back(take_page(shift, r.aliased));
-    all_pages_ += pages;
-    mtt_bytes_ += round_up(pages * sizeof(std::uint64_t), 64);
-    return r;
+  // R11
+  void add_cqs() {
+    const std::size_t qps = std::max<std::size_t>(survey_.qps.size(), 1);
+    const std::size_t each = options_.qps_per_cq == 0 ? qps : options_.qps_per_cq;
+    const std::size_t cqs = (qps + each - 1) / each;
+    CqContext cq;
+    cq.slots = options_.cq_slots;
+    if (cq.slots == 0) {
+      cq.slots = std::clamp(std::bit_floor(kCqSlotsInAll / static_cast<std::uint32_t>(cqs)), kFewCqSlots, kCqSlots);
+    }
+    cq.polled_only = !options_.completions.events;
+    cq.moderation_count = options_.completions.moderation_count;
+    cq.moderation_period_us = options_.completions.moderation_period_us;
+    cq.compress = options_.cq_compression == CqCompression::kOn ||
+                  (options_.cq_compression == CqCompression::kByParameter && options_.compress_by_default);
+    for (std::uint32_t n = 0; n < cqs; ++n) {
+      cq.base = BusAddress{kCqsBase + n * std::uint64_t{cq.slots} * kMostCqeBytes};
+      cq.number = Cqn{n};
+      plan_.cqs.push_back(cq);
+    }
   }
 
-  BusAddress take_page(unsigned shift, bool& aliased) {
-    if (shift > kLargeShift) {
-      if (with_atomics_ && shift <= kHugeShift) return BusAddress{kLargePagesBase + (++own_large_pages_ << kHugeShift)};
-      aliased = true;
-      return BusAddress{kLargePagesBase};
-    }
-    const std::uint64_t size = std::uint64_t{1} << shift;
-    next_page_ = round_up(next_page_, size);
-    if (next_page_ + size > kDataBytes) {
-      wrapped_ = true;
-      next_page_ = round_up(pool_start_, size);
-    }
-    aliased |= wrapped_;
-    const BusAddress page{kDataBase + next_page_};
-    next_page_ += size;
-    return page;
+  Cqn cq_of(std::size_t qp) const {
+    return Cqn{options_.qps_per_cq == 0 ? 0 : static_cast<std::uint32_t>(qp / options_.qps_per_cq)};
   }
 
   void add_regions() {
@@ -125,14 +101,13 @@ class Planner {
         if (with_atomics.contains(raw(r.key)) != atomics) continue;
         plans[n] = plan_.regions.size();
         placed.try_emplace(raw(r.key), plans[n]);
-        plan_.regions.push_back(make_region(r.key, r.lowest, r.end - r.lowest, r.access));
+        plan_.regions.push_back(regions_.make(r.key, r.lowest, r.end - r.lowest, r.access));
         if (r.invalidated) plan_.regions.back().mpt.kind = MemoryKind::kFastRegistered;  // R8
       }
     };
-    with_atomics_ = true;
+    regions_.begin_atomics();
     add(true);
-    with_atomics_ = false;
-    if (!wrapped_ && next_page_ <= kDataBytes / 2) pool_start_ = next_page_;  // they keep their pages
+    regions_.end_atomics();
     add(false);
     for (std::size_t n = 0; n < plans.size(); ++n) {  // R6, in order of appearance
       const SurveyedRegion& r = survey_.regions[n];
@@ -179,6 +154,7 @@ class Planner {
     const std::uint32_t rq_depth = std::clamp(kRqWqes / std::max(qps, 1u), 16u, kRqDepth);
     q.depth = options_.depth != 0 ? options_.depth : kind == WqKind::kSrq ? kSrqDepth : rq_depth;
     q.sges = std::min(options_.sges, buffer_bytes);
+    if (buffer_bytes == options_.buffer) q.sge_bytes = options_.sge_bytes;
     q.buffer_bytes = buffer_bytes;
     q.context.kind = kind;
     q.context.layout = list ? WqLayout::kLinkedList : WqLayout::kCyclic;
@@ -192,7 +168,7 @@ class Planner {
     q.buffers_va = kBuffersVa + buffers_bytes_;
     const std::uint64_t bytes = std::uint64_t{q.context.slots} * buffer_bytes;
     buffers_bytes_ += round_up(bytes, std::uint64_t{1} << kLargeShift);
-    plan_.regions.push_back(make_region(q.lkey, q.buffers_va, bytes, kLocalWrite));
+    plan_.regions.push_back(regions_.make(q.lkey, q.buffers_va, bytes, kLocalWrite));
     plan_.queues.push_back(std::move(q));
     return static_cast<std::uint32_t>(plan_.queues.size() - 1);
   }
@@ -213,16 +189,22 @@ class Planner {
         datagrams |= qp.transport == Transport::kUd;
       }
     }
-    std::uint32_t the_srq = kNoQueue;
-    for (const SurveyedQp& qp : survey_.qps) {
+    std::uint32_t srq = kNoQueue, sharing = 0;
+    for (std::size_t i = 0; i < survey_.qps.size(); ++i) {
+      const SurveyedQp& qp = survey_.qps[i];
       std::uint32_t queue = kNoQueue;
       if (qp.transport == Transport::kXrc) {
         // takes its WQEs from the SRQs that the packets name
       } else if (qp.qpn == kGsiQpn) {
         queue = add_queue(WqKind::kRq, raw(qp.qpn), kMadBytes + static_cast<std::uint32_t>(kGrhBytes));
       } else if (shared) {
-        if (the_srq == kNoQueue) the_srq = add_srq(free_srqn(srqs), buffer_for(largest, datagrams));
-        queue = the_srq;
+        const bool full = options_.qps_per_srq != 0 && sharing == options_.qps_per_srq;
+        if (srq == kNoQueue || full) {
+          srq = add_srq(free_srqn(srqs), buffer_for(largest, datagrams), cq_of(i));
+          sharing = 0;
+        }
+        ++sharing;
+        queue = srq;
       } else {
         queue = add_queue(WqKind::kRq, raw(qp.qpn), buffer_for(qp.largest_send, qp.transport == Transport::kUd));
         plan_.queues[queue].hold_after = qp.rnr_after_receives;
@@ -236,17 +218,18 @@ class Planner {
     }
   }
 
-  std::uint32_t add_srq(std::uint32_t number, std::uint32_t buffer_bytes) {
+  std::uint32_t add_srq(std::uint32_t number, std::uint32_t buffer_bytes, Cqn cq) {
     const std::uint32_t queue = add_queue(WqKind::kSrq, number, buffer_bytes);
     plan_.queues[queue].context.tag_matching = options_.receive == ReceiveKind::kTagMatchingSrq;
-    plan_.queues[queue].context.cq = Cqn{0};
+    plan_.queues[queue].context.cq = cq;
     return queue;
   }
 
-  static std::uint32_t free_srqn(const std::set<std::uint32_t>& used) {
-    std::uint32_t n = 1;
-    while (used.contains(n)) ++n;
-    return n;
+  std::uint32_t free_srqn(const std::set<std::uint32_t>& used) {
+    do {
+      ++last_srqn_;
+    } while (used.contains(last_srqn_));
+    return last_srqn_;
   }
 
   void add_tags() {  // R9
@@ -257,39 +240,41 @@ class Planner {
       t.entries = options_.tags;
       t.mask = options_.tag_mask;
       t.tags = survey_.tags;
+      t.counting_tags = options_.counting_tags;
+      t.policy = options_.tag_policy;
       t.buffer_bytes = plan_.queues[n].buffer_bytes;
       t.lkey = next_lkey();
       t.buffers_va = kBuffersVa + buffers_bytes_;
       const std::uint64_t bytes = std::uint64_t{t.entries} * t.buffer_bytes;
       buffers_bytes_ += round_up(bytes, std::uint64_t{1} << kLargeShift);
-      plan_.regions.push_back(make_region(t.lkey, t.buffers_va, bytes, kLocalWrite));
+      plan_.regions.push_back(regions_.make(t.lkey, t.buffers_va, bytes, kLocalWrite));
     }
   }
 
   void add_notes() {
     const auto note = [this](std::string text) { plan_.notes.push_back(std::move(text)); };
     note("memory regions and buffers have pages of " + size_text(options_.page_shift));
-    if (larger_pages_ != 0) {
-      note(std::to_string(larger_pages_) + " of " + std::to_string(plan_.regions.size()) +
-           " regions have larger pages, of up to " + size_text(largest_shift_) + ": their lists of pages of " +
-           size_text(options_.page_shift) + " would be too long");
+    if (regions_.larger() != 0) {
+      note(std::to_string(regions_.larger()) + " of " + std::to_string(plan_.regions.size()) +
+           " regions have larger pages, of up to " + size_text(regions_.largest_shift()) +
+           ": their lists of pages of " + size_text(options_.page_shift) + " would be too long");
     }
-    if (wrapped_) note("data pages are shared: those of all regions and buffers are more than 64 MiB");
+    if (regions_.wrapped()) note("data pages are shared: those of all regions and buffers are more than 64 MiB");
     if (options_.wqe_order != WqeOrder::kCompletion &&
         std::none_of(plan_.queues.begin(), plan_.queues.end(),
                      [](const QueuePlan& q) { return q.context.layout == WqLayout::kLinkedList; })) {
       note("wqe_order has no effect: no SRQ is a linked list");
     }
     if (options_.tags == 0) return;
-    note(std::to_string(options_.tags) + " tags are kept posted, those of " + std::to_string(survey_.tags.size()) +
-         " tagged messages in their order");
+    const std::string of = options_.counting_tags != 0 ? "the" : std::to_string(survey_.tags.size());
+    note(std::to_string(options_.tags) + " tags are kept posted, those of " + of + " tagged messages in their order");
     if (survey_.tags_beyond != 0) {
       note(std::to_string(survey_.tags_beyond) + " tagged messages find no tag: too many to be remembered");
     }
   }
 
   // R1
-  void add_qp(const SurveyedQp& s, std::uint32_t queue) {
+  void add_qp(const SurveyedQp& s, std::uint32_t queue, Cqn cq) {
     QpPlan q;
     QpContext& c = q.context;
     c.valid = 1;
@@ -306,7 +291,7 @@ class Planner {
     c.any_pkey = s.any_pkey;
     if ((s.pkey & kPkeyBase) != 0) c.pkey = s.pkey | static_cast<std::uint16_t>(~kPkeyBase);
     c.qkey = s.qkey;
-    c.receive_cq = c.send_cq = Cqn{0};
+    c.receive_cq = c.send_cq = cq;
     c.receive_queue = queue == kNoQueue ? kNoWq : WqId{queue};
     c.uses_srq = queue == kNoQueue || plan_.queues[queue].context.kind == WqKind::kSrq;
     c.tag_matching = queue != kNoQueue && plan_.queues[queue].context.tag_matching;
@@ -350,25 +335,18 @@ class Planner {
       q.answer_lkey = next_lkey();
       q.answer_va = kBuffersVa + buffers_bytes_;
       buffers_bytes_ += round_up(q.answer_bytes, std::uint64_t{1} << kLargeShift);
-      plan_.regions.push_back(make_region(q.answer_lkey, q.answer_va, q.answer_bytes, kLocalWrite));
+      plan_.regions.push_back(regions_.make(q.answer_lkey, q.answer_va, q.answer_bytes, kLocalWrite));
     }
   }
 
   const ReceiverSurvey& survey_;
   const HostOptions& options_;
+  RegionPlanner regions_;
   HostPlan plan_;
   std::vector<std::uint32_t> queue_of_;  // by QP of the survey
   std::set<std::uint32_t> used_indices_;
   std::uint32_t next_index_ = 0;
-  std::uint64_t pool_start_ = 0;  // where pages are used again
-  std::uint64_t next_page_ = 0;
-  std::uint64_t all_pages_ = 0;
-  bool wrapped_ = false;
-  bool with_atomics_ = false;  // the region being made holds atomics
-  std::uint64_t own_large_pages_ = 0;
-  std::uint64_t larger_pages_ = 0;  // regions with pages larger than the options say
-  unsigned largest_shift_ = 0;
-  std::uint64_t mtt_bytes_ = 0;
+  std::uint32_t last_srqn_ = 0;  // of an SRQ that the packets do not name
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t buffers_bytes_ = 0;
   std::uint64_t replaced_ = 0;
@@ -382,13 +360,12 @@ HostPlan make_host_plan(const ReceiverSurvey& survey, const HostOptions& options
 
 std::uint32_t fill_data_segments(const QueuePlan& queue, std::uint32_t slot, std::span<DataSegment> out) {
   const std::uint64_t buffer = queue.buffers_va + std::uint64_t{slot} * queue.buffer_bytes;
-  const std::uint32_t part = queue.buffer_bytes / queue.sges;
   std::uint32_t at = 0;
   std::uint32_t filled = 0;
   for (; filled < queue.sges && filled < out.size(); ++filled) {
-    const bool last = filled + 1 == queue.sges;
-    out[filled] = {last ? queue.buffer_bytes - at : part, raw(queue.lkey), buffer + at};
-    at += part;
+    const std::uint32_t bytes = sge_length(queue.sge_bytes, queue.buffer_bytes, queue.sges, filled);
+    out[filled] = {bytes, raw(queue.lkey), buffer + at};
+    at += bytes;
   }
   if (filled < out.size()) out[filled++] = {0, raw(kInvalidKey), 0};
   return filled;

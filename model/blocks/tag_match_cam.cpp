@@ -57,6 +57,7 @@ bool TagMatchCam::create(WqId srq, const WqContext& attributes) {
   lists_[raw(srq)] = std::make_unique<List>(
       List{attributes, TagMatchList(params_.max_tags), TagOverflow(params_.max_tags), ++lists_made_, 0, false, false});
   ++lists_used_;
+  if (observer_ != nullptr) observer_->on_list(srq, params_.max_tags);
   return true;
 }
 
@@ -234,11 +235,11 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
     if (found != kNoTagEntry) {
       tags.consume(found);
       --cam_used_;
-      match(p, list, found);
+      match(p, list, found, now);
       return false;
     }
   }
-  miss(p, list, opcode);
+  miss(p, list, opcode, now);
   return false;
 }
 
@@ -268,9 +269,9 @@ bool TagMatchCam::search_on(Cycle now) {
       job_.found = job_.handle;
     }
     if (job_.found != kNoTagEntry) {
-      match(p, *list, job_.found);
+      match(p, *list, job_.found, now);
     } else {
-      miss(p, *list, p.rendezvous ? TmhOpcode::kRendezvous : TmhOpcode::kEager);
+      miss(p, *list, p.rendezvous ? TmhOpcode::kRendezvous : TmhOpcode::kEager, now);
     }
   } else {
     forget_rvh(p);
@@ -287,11 +288,12 @@ void TagMatchCam::keep(const WqeRequest& p, Cycle now) {
   context_write.write(now, {p.line, {.tag_verdict = p.tag_verdict, .tag_context = p.tag_context, .tag = p.tag}});
 }
 
-void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
+void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode, Cycle now) {
   forget_rvh(p);
   if (opcode == TmhOpcode::kEager || opcode == TmhOpcode::kRendezvous) {  // (R11)
     list.tags.count_unexpected();
     ++counters_.unexpected;
+    if (observer_ != nullptr) observer_->on_unexpected(p.receive_queue, now);
     p.tag_verdict = TagVerdict::kUnexpected;
   } else {
     ++counters_.untagged;
@@ -300,8 +302,9 @@ void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
   label_end(p, {.tag_verdict = p.tag_verdict, .tag_context = p.tag_context, .tag = p.tag});
 }
 
-void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (R10)
+void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle, Cycle now) {  // (R10)
   ++counters_.matches;
+  if (observer_ != nullptr) observer_->on_match(p.receive_queue, handle, now);
   const TagEntry& entry = list.tags.entry(handle);
   p.wqe_index = handle;
   p.takes_wqe = false;

@@ -96,6 +96,7 @@ class TagMatchCam final : public TagMatchCamPorts, public BehindRtl {
   void complete(const sc_core::sc_object& port, void* value) override;
   void repeat_setup(const Give& give) const override;
   const TagMatchCamCounters& counters() const override { return counters_; }
+  void set_observer(TagObserver* observer) override { observer_ = observer; }
 
   // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R15).
   bool create(WqId srq, const WqContext& attributes) override;
@@ -178,9 +179,9 @@ class TagMatchCam final : public TagMatchCamPorts, public BehindRtl {
   Cycle time_search(const List& list, std::uint32_t found, Cycle now);
   bool search(WqeRequest& p, WqId srq, Cycle& due, Cycle now);
   bool search_on(Cycle now);
-  void match(WqeRequest& p, List& list, std::uint32_t handle);
+  void match(WqeRequest& p, List& list, std::uint32_t handle, Cycle now);
   void match_rendezvous(WqeRequest& p, const TagEntry& entry);
-  void miss(WqeRequest& p, List& list, TmhOpcode opcode);
+  void miss(WqeRequest& p, List& list, TmhOpcode opcode, Cycle now);
   void label_end(WqeRequest& p, const TagContext& qp) const;
   void keep(const WqeRequest& p, Cycle now);
   void label_own(WqeRequest& p) const;
@@ -190,6 +191,7 @@ class TagMatchCam final : public TagMatchCamPorts, public BehindRtl {
   Taken place(List& list, std::uint32_t handle, Cycle now);
   void add(List& list, const TagOperation& op, Taken taken, Cycle now);
   Taken remove(List& list, const TagOperation& op);
+  Taken removed(const TagOperation& op);
   void complete(const TagOperation& op, const List& list, bool ok, Cycle now);
   // The overflow.
   BusAddress address(WqId srq, const List& list, std::uint64_t position) const;
@@ -222,9 +224,11 @@ class TagMatchCam final : public TagMatchCamPorts, public BehindRtl {
   bool put_back(Cycle now);
   bool end_put_back(Cycle now);
   void drop_return() { returns_.erase(returns_.begin()); }
+  void end_return();
 
   TagMatchCamParams params_;
   TagMatchCamPorts* face_ = this;  // stand_behind()
+  TagObserver* observer_ = nullptr;
   PacketStamps stamps_;
   QpPartMemory<TagContext, TagContextWrite> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId

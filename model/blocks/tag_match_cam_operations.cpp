@@ -55,6 +55,7 @@ TagMatchCam::Taken TagMatchCam::place(List& list, std::uint32_t handle, Cycle no
 
 void TagMatchCam::add(List& list, const TagOperation& op, Taken taken, Cycle now) {
   const std::uint64_t sequence = list.tags.append(op.entry, taken == Taken::kDone);
+  if (observer_ != nullptr) observer_->on_append(op.srq, op.entry.handle);
   if (taken == Taken::kDone) {
     ++cam_used_;
     return;
@@ -74,12 +75,12 @@ TagMatchCam::Taken TagMatchCam::remove(List& list, const TagOperation& op) {
     }
     const bool found = job_.found != kNoTagEntry;
     job_ = {};
-    return found ? Taken::kDone : Taken::kFails;
+    return found ? removed(op) : Taken::kFails;
   }
   if (!list.tags.in_overflow(handle)) {
     if (!list.tags.remove(handle)) return Taken::kFails;
     --cam_used_;
-    return Taken::kDone;
+    return removed(op);
   }
   if (list.failed) return Taken::kFails;  // (R9)
   operation_waits_ = true;
@@ -92,6 +93,11 @@ TagMatchCam::Taken TagMatchCam::remove(List& list, const TagOperation& op) {
     job_.reads = true;
   }
   return Taken::kWaits;
+}
+
+TagMatchCam::Taken TagMatchCam::removed(const TagOperation& op) {
+  if (observer_ != nullptr) observer_->on_remove(op.srq, op.entry.handle);
+  return Taken::kDone;
 }
 
 void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cycle when) {

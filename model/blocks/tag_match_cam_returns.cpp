@@ -17,6 +17,12 @@ void TagMatchCam::take_back(const TagReturn& r) {
   }
 }
 
+// The oldest one is posted again.
+void TagMatchCam::end_return() {
+  if (observer_ != nullptr) observer_->on_put_back(returns_.front().srq, returns_.front().handle);
+  drop_return();
+}
+
 bool TagMatchCam::put_back(Cycle now) {
   if (job_.kind == JobKind::kPutBack) return end_put_back(now);
   if (returns_.empty() || now < cam_free_) return false;
@@ -32,7 +38,7 @@ bool TagMatchCam::put_back(Cycle now) {
     tags.restore(r.handle);
     ++cam_used_;
     occupy(now, 1);
-    drop_return();
+    end_return();
     return true;
   }
   if (list->failed) {  // (R9)
@@ -63,7 +69,7 @@ bool TagMatchCam::put_back(Cycle now) {
     occupy(now, 1);
   }
   note_spilled(r.srq, *list);
-  drop_return();
+  end_return();
   return true;
 }
 
@@ -88,7 +94,7 @@ bool TagMatchCam::end_put_back(Cycle now) {
     write(now, address(job_.list, list, job_.destination), list.tags.bytes_of(job_.handle));
     list.tags.put_back(job_.handle);
     list.overflow.inserted(job_.destination + 1, job_.position);
-    drop_return();
+    end_return();
   }
   job_ = {};
   return true;

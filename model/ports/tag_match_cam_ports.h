@@ -17,6 +17,20 @@ namespace rxnic {
 struct BlockFacts;
 struct Params;
 
+// Is notified of what becomes of the entries of the lists, in the order in which it is decided. Nothing in the model
+// depends on it.
+class TagObserver {
+ public:
+  virtual ~TagObserver() = default;
+  virtual void on_list(WqId srq, std::uint32_t max_tags) = 0;  // it is made, and empty
+  virtual void on_append(WqId srq, std::uint32_t handle) = 0;
+  virtual void on_remove(WqId srq, std::uint32_t handle) = 0;
+  virtual void on_match(WqId srq, std::uint32_t handle, Cycle now) = 0;
+  virtual void on_unexpected(WqId srq, Cycle now) = 0;  // the search of a message found no entry
+  virtual void on_put_back(WqId srq,
+                           std::uint32_t handle) = 0;  // the entry of a match is posted again, as old as it was
+};
+
 class TagMatchCamPorts : public Block {
  public:
   virtual const TagMatchCamCounters& counters() const = 0;
@@ -24,6 +38,8 @@ class TagMatchCamPorts : public Block {
   // Before the simulation starts: adds a TM SRQ, by its number in the WQE fetcher. False: there is no list for it.
   virtual bool create(WqId srq, const WqContext& attributes) = 0;
   virtual bool has_room() const = 0;
+  // Before any list is made. RTL in the block's place does not say what becomes of entries.
+  virtual void set_observer(TagObserver* observer) { (void)observer; }
 
   In<WqeRequest> in{"in"};
   Out<WqeRequest> out{"out"};

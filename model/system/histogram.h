@@ -46,6 +46,14 @@ class BasicHistogram {
     }
     return max_;
   }
+  // Calls f(value, count) for each bucket that is not empty, from the least value on: the bucket's upper end, at most
+  // max().
+  template <class F>
+  void for_each(F f) const {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      if (buckets_[i] != 0) f(upper(i) < max_ ? upper(i) : max_, buckets_[i]);
+    }
+  }
 
  private:
   static std::size_t index(std::uint64_t v) {

@@ -23,6 +23,7 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
     : Block(name),
       period_ps_(params.nic.clock_period_ps),
       cqe_bytes_(params.cqe_generator.cqe_bytes),
+      max_tags_(params.tag_match_cam.max_tags),
       poll_latency_(cycles(params.host.poll_latency_ps)),
       repost_latency_(cycles(params.host.repost_latency_ps)),
       doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
@@ -36,6 +37,9 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
 void HostModel::add_cq(const CqContext& cq) {
   cq_index_.insert(raw(cq.number), static_cast<std::uint32_t>(cqs_.size()));
   cqs_.push_back({cq});
+  if (!cq.polled_only) {  // (R8)
+    doorbells_.push({Due::Kind::kArm, cq_index_.at(raw(cq.number)), 0}, Cycle{0});
+  }
   const std::vector<std::uint8_t> ones(cqe_bytes_, 0xff);
   for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * cqe_bytes_, ones);
 }
@@ -50,21 +54,6 @@ void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std
   if (queues_.back().post(memory_, true)) {
     doorbells_.push({Due::Kind::kRing, index, queues_.back().producer_index()}, Cycle{0});
   }
-}
-
-void HostModel::add_tag_list(TagListParams params) {
-  const auto list = static_cast<std::uint32_t>(tag_lists_.size());
-  tag_index_[params.srq_number] = list;
-  for (std::uint32_t i = 0; i < params.entries; ++i) {
-    tag_steps_.push({list, {TagProgram::Action::Kind::kAppend, i}}, Cycle{0});
-  }
-  tag_lists_.emplace_back(std::move(params));
-}
-
-bool HostModel::send_tag(const TagStep& step, Cycle now) {  // (R5)
-  if (!tag_operations.can_push(now)) return false;
-  if (const auto operation = tag_lists_[step.list].operation(step.action)) tag_operations.push(now, *operation);
-  return true;
 }
 
 void HostModel::on_rnr_nak(Qpn qpn, Cycle now) {
@@ -88,11 +77,17 @@ Cycle HostModel::step(Cycle now) {
     lift_hold(naks_.pop(), now);
     worked = true;
   }
-  for (auto* events : {&receive_events, &completion_events, &page_requests}) {
+  for (auto* events : {&receive_events, &page_requests}) {
     while (events->can_pop(now)) {
       events->drop(now);
       worked = true;
     }
+  }
+  while (completion_events.can_pop(now)) {  // (R8)
+    const Event event = completion_events.pop(now);
+    worked = true;
+    if (event.type != EventType::kCompletion) continue;
+    polls_.push({Due::Kind::kPoll, cq_index_.at(event.number), 0}, now + latest(poll_latency_, Cycle{1}));
   }
   // (2) CQEs that became visible
   while (landed.can_pop(now)) {
@@ -105,7 +100,7 @@ Cycle HostModel::step(Cycle now) {
       if (c.matched) latencies_->on_matched(c.status, c.times, now);
     }
     worked = true;
-    if (cqs_[index].polled_soon) continue;
+    if (cqs_[index].polled_soon || !cqs_[index].context.polled_only) continue;
     cqs_[index].polled_soon = true;
     polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
   }
@@ -116,7 +111,8 @@ Cycle HostModel::step(Cycle now) {
     poll(index, now);
     worked = true;
   }
-  // (4) posts that are due
+  // (4) messages that have been served; posts that are due
+  worked |= finish_served(now);
   while (posts_.ready(now)) {
     const std::uint32_t index = posts_.pop().index;
     post_soon_[index] = 0;
@@ -135,7 +131,8 @@ Cycle HostModel::step(Cycle now) {
     ++counters_.doorbells;
     worked = true;
   }
-  // (6) operations on tag lists
+  // (6) receives that are due, operations on tag lists
+  worked |= post_due(now);
   bool tags_full = false;
   while (tag_steps_.ready(now) && !tags_full) {
     tags_full = !send_tag(tag_steps_.front(), now);
@@ -151,6 +148,8 @@ Cycle HostModel::step(Cycle now) {
   // (7) rest
   Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
                         earliest(earliest(doorbells_.next_ready(), tag_steps_.next_ready()), naks_.next_ready()));
+  if (scheduled_) next = earliest(next, next_post());
+  if (!serving_.empty()) next = earliest(next, serving_.top().done);
   if (full || tags_full || !first_posted_) next = now + 1;
   if (worked) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
@@ -167,7 +166,8 @@ bool HostModel::ring(const Due& due, Cycle now) {
     return true;
   }
   if (!completion_doorbells.can_push(now)) return false;
-  completion_doorbells.push(now, {DoorbellKind::kCqConsumer, false, raw(cqs_[due.index].context.number), due.value});
+  const DoorbellKind kind = due.kind == Due::Kind::kArm ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer;
+  completion_doorbells.push(now, {kind, false, raw(cqs_[due.index].context.number), due.value});
   return true;
 }
 
@@ -196,8 +196,10 @@ void HostModel::poll(std::uint32_t index, Cycle now) {
     }
     cq.consumer += (cqe.mini_count + kMiniCqesPerSlot - 1) / kMiniCqesPerSlot;
   }
-  if (cq.consumer == before) return;
-  doorbells_.push({Due::Kind::kConsumer, index, cq.consumer}, now + latest(doorbell_latency_, Cycle{1}));  // (R3)
+  const bool arms = !cq.context.polled_only;  // (R8)
+  if (cq.consumer == before && !arms) return;
+  doorbells_.push({arms ? Due::Kind::kArm : Due::Kind::kConsumer, index, cq.consumer},
+                  now + latest(doorbell_latency_, Cycle{1}));  // (R3)
 }
 
 void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
@@ -210,26 +212,41 @@ void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
   if (observer_ != nullptr) observer_->on_cqe(cq.context.number, cqe, now);
   const bool failed = cqe.status != WcStatus::kSuccess;
   if (failed) ++counters_.error_cqes;
-  const bool of_tags = cqe.opcode == CqeOpcode::kTagReceive || cqe.opcode == CqeOpcode::kTagDelete;
-  const auto tags = of_tags ? tag_index_.find(cqe.srq_number) : tag_index_.end();
-  if (tags != tag_index_.end()) {
-    const TagProgram::Action action = tag_lists_[tags->second].completed(cqe);
-    if (action.kind != TagProgram::Action::Kind::kNone) {
-      tag_steps_.push({tags->second, action}, now + latest(repost_latency_, Cycle{1}));
-    }
-  }
+  tag_completed(cqe, now);
   if (!is_receive(cqe.opcode) && !TagProgram::is_unexpected(cqe)) return;
   if (!failed) counters_.receive_bytes += cqe.byte_count;
   const bool srq = (cqe.flags & kCqeSrq) != 0;
   const std::uint32_t queue = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));
   if (queue == FlatIndex::kNone) return;
-  queues_[queue].complete(cqe.wqe_index);
   if (failed && !srq) {  // (R4)
+    queues_[queue].complete(cqe.wqe_index);
     queues_[queue].set_limit(0);
     holds_[queue].clear();
-    return;
+  } else if (application_.serves() && !failed) {  // (R7)
+    serving_.push({application_.serve(now), ++served_, queue, cqe.wqe_index, false, {}});
+  } else {
+    give_back(queue, cqe.wqe_index, now);
   }
+}
+
+void HostModel::give_back(std::uint32_t queue, std::uint32_t slot, Cycle now) {
+  queues_[queue].complete(slot);
   schedule_post(queue, now);
+}
+
+bool HostModel::finish_served(Cycle now) {  // (R7)
+  bool worked = false;
+  while (!serving_.empty() && serving_.top().done <= now) {
+    const Served s = serving_.top();
+    serving_.pop();
+    worked = true;
+    if (s.of_tags) {
+      schedule_tag(s.step, now);
+    } else {
+      give_back(s.queue, s.slot, now);
+    }
+  }
+  return worked;
 }
 
 void HostModel::schedule_post(std::uint32_t queue, Cycle now) {  // (R2)

@@ -7,13 +7,21 @@
 //       that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
-//   R5  What a polled completion asks of a tag list (tag_program.h) is given to the device repost_latency later, in
-//       order.
+//   R5  What a polled completion asks of a tag list (tag_program.h, tag_schedule.h) is given to the device
+//       repost_latency later, in order. A receive that is due at a time of its own is given then.
 //   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs, and the first tags.
+//   R7  With an application (application.h) a received message is served first. Then its buffer, or its tag, is posted
+//       again.
+//   R8  A CQ that is not only polled: the program arms it, and polls it poll_latency after its event. The doorbell that
+//       moves the consumer index arms it again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <queue>
+#include <tuple>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "model/blocks/written_completions.h"
@@ -21,10 +29,12 @@
 #include "model/engine/link.h"
 #include "model/nic/host_ports.h"
 #include "model/params/params.h"
+#include "model/system/application.h"
 #include "model/system/flat_index.h"
 #include "model/system/latencies.h"
 #include "model/system/receive_ring.h"
 #include "model/system/tag_program.h"
+#include "model/system/tag_schedule.h"
 #include "model/types/command.h"
 #include "model/types/completion.h"
 #include "model/types/dma.h"
@@ -58,10 +68,16 @@ class HostModel final : public Block, public HostPorts {
   // the next entry counts; after the last entry there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
   void add_tag_list(TagListParams params);
+  void add_tag_list(const TagListParams& params, std::vector<TagPost> posts);
+  void set_application(const ApplicationPlan& plan, std::uint64_t seed) {
+    application_ = Application(plan, period_ps_, seed);
+  }
   // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`; the program knows in the next one.
   void on_rnr_nak(Qpn qpn, Cycle now);
   void set_observer(CqeObserver* observer) { observer_ = observer; }
   const HostCounters& counters() const { return counters_; }
+  // The unexpected messages that the searches of the programs of tags passed, one search a receive.
+  Histogram unexpected_depths() const;
   // Is notified of the receive completions that can be seen, when the completion generator notifies written().
   void set_latencies(Latencies* latencies) { latencies_ = latencies; }
   WrittenCompletions& written() { return written_; }
@@ -76,9 +92,9 @@ class HostModel final : public Block, public HostPorts {
     bool polled_soon = false;    // a poll is scheduled
   };
   struct Due {
-    enum class Kind : std::uint8_t { kPoll, kPost, kRing, kConsumer } kind = Kind::kPoll;
+    enum class Kind : std::uint8_t { kPoll, kPost, kRing, kConsumer, kArm } kind = Kind::kPoll;
     std::uint32_t index = 0;  // of the CQ or the queue
-    std::uint32_t value = 0;  // kRing: producer index; kConsumer: consumer index
+    std::uint32_t value = 0;  // kRing: producer index; kConsumer, kArm: consumer index
   };
   void poll(std::uint32_t index, Cycle now);
   BusAddress cqe_address(const CqContext& cq, std::uint32_t slot) const;
@@ -86,15 +102,32 @@ class HostModel final : public Block, public HostPorts {
     std::uint32_t list = 0;
     TagProgram::Action action;
   };
+  using TagList = std::variant<TagProgram, TagSchedule>;
+  // A message that the application serves, and what is given back then: a WQE of a queue, or an entry of a tag list.
+  struct Served {
+    Cycle done;
+    std::uint64_t number = 0;
+    std::uint32_t queue = 0, slot = 0;
+    bool of_tags = false;
+    TagStep step;
+    bool operator>(const Served& other) const { return std::tie(done, number) > std::tie(other.done, other.number); }
+  };
   bool ring(const Due& due, Cycle now);
   void take(const Cq& cq, const Cqe& cqe, Cycle now);
   bool send_tag(const TagStep& step, Cycle now);
+  void tag_completed(const Cqe& cqe, Cycle now);
+  void schedule_tag(const TagStep& step, Cycle now);
+  bool post_due(Cycle now);
+  Cycle next_post() const;
+  bool finish_served(Cycle now);
+  void give_back(std::uint32_t queue, std::uint32_t slot, Cycle now);
   void schedule_post(std::uint32_t queue, Cycle now);
   void lift_hold(Qpn qpn, Cycle now);
   Cycle cycles(std::uint64_t ps) const { return Cycle{(ps + period_ps_ - 1) / period_ps_}; }
 
   std::uint64_t period_ps_;
   std::uint32_t cqe_bytes_;  // stride of a CQ
+  std::uint32_t max_tags_;   // of a tag list
   Cycle poll_latency_, repost_latency_, doorbell_latency_;
   HostMemory& memory_;
   CqeObserver* observer_ = nullptr;
@@ -106,11 +139,15 @@ class HostModel final : public Block, public HostPorts {
   std::vector<std::vector<std::uint64_t>> holds_;  // by queue: what is left of hold_after, last first
   std::vector<std::uint8_t> post_soon_;            // by queue: a post is scheduled
   FlatIndex queue_index_;                          // by kind and number
-  std::vector<TagProgram> tag_lists_;
+  std::vector<TagList> tag_lists_;
+  bool scheduled_ = false;                                      // one of them is a TagSchedule
   std::unordered_map<std::uint32_t, std::uint32_t> tag_index_;  // by SRQN
   DelayLine<TagStep> tag_steps_;
   DelayLine<Qpn> naks_;
   DelayLine<Due> polls_, posts_, doorbells_;
+  Application application_;  // (R7)
+  std::priority_queue<Served, std::vector<Served>, std::greater<>> serving_;
+  std::uint64_t served_ = 0;
   bool first_posted_ = false;  // (R6)
   HostCounters counters_;
   StateHash digest_;  // of all CQEs and when they were polled

@@ -24,6 +24,14 @@ Stays stays_of(const MessageTimes& times, Cycle visible) {
   return all;
 }
 
+DepthResult depth_result(const Histogram& h) {
+  DepthResult result{h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.max(), {}};
+  h.for_each([&result](std::uint64_t depth, std::uint64_t searches) {
+    result.depths.emplace_back(std::to_string(depth), searches);
+  });
+  return result;
+}
+
 void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
   tables_.on_retire(p, buffer, now);
   if (p.drop_reason != DropReason::kNone || !has(now, now)) return;
@@ -86,6 +94,7 @@ void Latencies::add(Times& to, std::uint64_t cycles) const {
 void Latencies::add(const Latencies& other) {
   bytes_ += other.bytes_;
   history_.add(other.history_);
+  tag_depths_.add(other.tag_depths_);
   if (other.figures_ == nullptr) return;
   Figures& to = figures();
   to.receive.add(other.figures_->receive);
@@ -106,6 +115,7 @@ void Latencies::add(const Latencies& other) {
 void Latencies::collect(NicResult& r) const {
   r.bytes = bytes_;
   r.steady_gbps = history_.steady_bytes_per_cycle() * 8e3 / static_cast<double>(period_ps_);
+  r.tag_depths.posted = depth_result(tag_depths_.posted());
   if (figures_ == nullptr) return;
   r.latency_ns = latency_result(figures_->receive);
   r.handed_over_ns = latency_result(figures_->handed_over);

@@ -41,6 +41,7 @@
 #include "model/system/nic_tables.h"
 #include "model/system/payload_history.h"
 #include "model/system/run_result.h"
+#include "model/system/tag_depths.h"
 #include "model/types/message_times.h"
 
 namespace rxnic {
@@ -48,6 +49,8 @@ namespace rxnic {
 inline LatencyResult latency_result(const Histogram& h) {
   return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
 }
+
+DepthResult depth_result(const Histogram& h);
 
 // A message at one station, in cycles. (R5)
 struct Stay {
@@ -67,6 +70,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   void set_region(Cycle from, Cycle to) {
     from_ = from, to_ = to;
     tables_.set_region(from, to);
+    tag_depths_.set_region(from, to);
   }
   void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
   void on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) override;
@@ -82,6 +86,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   Histogram receives() const { return figures_ == nullptr ? Histogram() : figures_->receive; }
   NicTables& tables() { return tables_; }
   const NicTables& tables() const { return tables_; }
+  TagDepths& tag_depths() { return tag_depths_; }
 
  private:
   struct Times {
@@ -113,6 +118,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   std::uint64_t bytes_ = 0;
   PayloadHistory history_;
   NicTables tables_;
+  TagDepths tag_depths_;
   std::unique_ptr<Figures> figures_;
 };
 

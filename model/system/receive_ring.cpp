@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/core/receive_queue/wqe_format.h"
+#include "traces/host_plan.h"
 
 namespace rxnic {
 
@@ -19,7 +20,11 @@ ReceiveRing::ReceiveRing(const ReceiveRingParams& params) : places_(params.queue
   const std::uint32_t slots = params.queue.slots;
   if (params.sges > kMaxSge || params.queue.stride > kRingMaxStride)
     throw std::invalid_argument("a WQE with too many SGEs");
-  if (params.sges > 1) pieces_.resize(params.sges);
+  if (params.sges > 1) {
+    for (std::uint32_t n = 0; n < params.sges; ++n) {
+      pieces_.push_back({sge_length(params.sge_bytes, params.buffer_bytes, params.sges, n), raw(params.lkey), 0});
+    }
+  }
   const bool list = params.queue.layout == WqLayout::kLinkedList;
   const std::uint32_t usable = slots - (list ? 1 : 0);  // the list's tail is never posted
   params_.wqes = std::min(params.wqes, usable);
@@ -74,10 +79,10 @@ void ReceiveRing::write(HostMemory& memory, std::uint32_t slot, std::uint32_t bu
     const DataSegment whole{params_.buffer_bytes, raw(params_.lkey), va};
     return write(memory, slot, next, {&whole, 1});
   }
-  const auto last = static_cast<std::uint32_t>(pieces_.size() - 1);
-  const std::uint32_t each = params_.buffer_bytes / params_.sges;
-  for (std::uint32_t i = 0; i < last; ++i, va += each) pieces_[i] = {each, raw(params_.lkey), va};
-  pieces_[last] = {params_.buffer_bytes - each * last, raw(params_.lkey), va};
+  for (DataSegment& piece : pieces_) {
+    piece.address = va;
+    va += piece.length;
+  }
   write(memory, slot, next, pieces_);
 }
 

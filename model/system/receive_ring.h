@@ -23,8 +23,9 @@ namespace rxnic {
 struct ReceiveRingParams {
   WqId id = kNoWq;
   WqContext queue;
-  std::uint32_t wqes = 0;  // posted at most
-  std::uint32_t sges = 1;  // the buffer is cut into so many pieces of equal length, the last takes the rest
+  std::uint32_t wqes = 0;                // posted at most
+  std::uint32_t sges = 1;                // the buffer is cut into so many pieces
+  std::vector<std::uint32_t> sge_bytes;  // their lengths; empty: of equal length, the last takes the rest
   std::uint32_t buffer_bytes = 0;
   std::uint64_t buffer_base = 0;  // virtual address; buffer i is at buffer_base + i * buffer_stride
   std::uint64_t buffer_stride = 0;

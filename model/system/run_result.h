@@ -29,6 +29,18 @@ struct LatencyResult {  // ns
   std::uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
 
+struct DepthResult {  // of searches: entries that a linear search passes
+  std::uint64_t searches = 0;
+  std::uint64_t p50 = 0, p90 = 0, p99 = 0, max = 0;
+  std::vector<NamedCount> depths;  // searches by depth; from 512 on the last depth of a range of 1/256
+};
+
+struct TagDepthResult {
+  DepthResult posted;      // of the tag lists, by messages
+  DepthResult unexpected;  // of the messages that came unexpected, by receives; of a host that is simulated
+  bool any() const { return posted.searches + unexpected.searches != 0; }
+};
+
 struct StageTimes {  // ns
   double mean = 0;
   std::uint64_t p50 = 0, p99 = 0;
@@ -125,15 +137,16 @@ struct NicResult {
   std::uint64_t messages = 0;  // received in full
   std::uint64_t cqes = 0;      // of a capture: polled by the host; of programs: written
   std::uint64_t error_cqes = 0;
-  std::uint64_t bytes = 0;            // payload carried into or out of host memory
-  double steady_gbps = 0;             // payload, without the run's beginning and end; 0: too little to say
-  LatencyResult latency_ns;           // receives: first packet's arrival to the CQE in host memory
-  LatencyResult handed_over_ns;       // receives: to the hand-over of the CQE to DMA
-  LatencyResult match_ns;             // tagged messages: to the CQE of the match, when that of the data comes later
-  LatencyResult no_end_ns;            // receives that no packet of their own ended
-  LatencyResult write_ns;             // WRITEs without immediate: to the last byte in host memory
-  LatencyResult read_ns;              // READs and atomics: to the last response
-  std::vector<StageResult> stages;    // of receives and WRITEs, in the order of the path
+  std::uint64_t bytes = 0;          // payload carried into or out of host memory
+  double steady_gbps = 0;           // payload, without the run's beginning and end; 0: too little to say
+  LatencyResult latency_ns;         // receives: first packet's arrival to the CQE in host memory
+  LatencyResult handed_over_ns;     // receives: to the hand-over of the CQE to DMA
+  LatencyResult match_ns;           // tagged messages: to the CQE of the match, when that of the data comes later
+  LatencyResult no_end_ns;          // receives that no packet of their own ended
+  LatencyResult write_ns;           // WRITEs without immediate: to the last byte in host memory
+  LatencyResult read_ns;            // READs and atomics: to the last response
+  std::vector<StageResult> stages;  // of receives and WRITEs, in the order of the path
+  TagDepthResult tag_depths;
   LatencyResult one_way_ns;           // programs: the sender's doorbell to the receiver's CQE in its memory
   std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
   std::vector<NamedCount> events;

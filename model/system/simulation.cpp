@@ -48,6 +48,7 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   nic.shared.ledger.set_observer(o.latencies);
   nic.ack_generator.set_observer(o.latencies);
   nic.cqe_generator.set_observer(&host.written());
+  nic.tag_match_cam.set_observer(&o.latencies->tag_depths());
   host.set_latencies(o.latencies);
   observe_qps(nic, host.written(), o.latencies->tables());
 }

@@ -17,4 +17,23 @@ constexpr std::uint64_t splitmix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// A sequence of numbers from one seed.
+class Splitmix {
+ public:
+  explicit Splitmix(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    const std::uint64_t number = splitmix64(state_);
+    state_ += kSplitmixStep;
+    return number;
+  }
+  // 0 <= value < n, for n up to 2^32.
+  std::uint32_t below(std::uint64_t n) { return static_cast<std::uint32_t>((next() >> 32) * n >> 32); }
+  // 0 <= value < 1, in steps of 2^-53.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  bool chance(std::uint32_t parts_per_million) { return below(1'000'000) < parts_per_million; }
+
+ private:
+  std::uint64_t state_;
+};
+
 }  // namespace rxnic

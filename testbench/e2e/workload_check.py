@@ -13,6 +13,7 @@ import sys
 import tomllib
 
 import e2e
+import mpi_job_texts
 import workload_rows
 
 PAGE = """about = "A page."
@@ -89,7 +90,19 @@ MISTAKES = [
     ('delay = "2us"', "lose = 17", 14, "network.lose", "found 17", "17,40-42"),
     ('delay = "2us"', 'encapsulation = "ib"', 14, "network.encapsulation", 'found "ib"', "roce_v1"),
     ('receive = "rq"', 'receive = "srqs"', 16, "receiver.receive", 'found "srqs"', "did you mean 'srq'"),
-    ('receive = "rq"', "depth = 0", 16, "receiver.depth", "found 0", "(WQEs)"),
+    ('receive = "rq"', "depth = 32768", 16, "receiver.depth", "found 32768", "(WQEs)"),
+    ('receive = "rq"', "qps_per_srq = 4", 16, "receiver.qps_per_srq", "does not act", 'receive = "srq" or "tm_srq"'),
+    ('receive = "rq"', "workers = 4", 16, "receiver.workers", "does not act", 'service_time = "fixed"'),
+    ('receive = "rq"', "moderation_count = 4", 16, "receiver.moderation_count", "does not act", '"events"'),
+    ('receive = "rq"', "cqes = 100", 16, "receiver.cqes", "found 100", "a power of two"),
+    ('receive = "rq"', 'sge_bytes = "64,4032"', 16, "receiver.sge_bytes", 'found "64,4032"', "a number, 1..1073741824"),
+    ('receive = "rq"', 'sge_bytes = "64+64"\nbuffer = 128', 17, "receiver.buffer", "found 128", "0 beside sge_bytes"),
+    ('receive = "rq"', "stride = 64", 16, "receiver.stride", "does not act", 'locality = "stride"'),
+    ('receive = "rq"', "[receiver.tags]\nahead = 4", 16, "receiver.tags", "without tag matching", '"tm_srq"'),
+    ('receive = "rq"', 'receive = "tm_srq"\n[receiver.tags]\nunexpected_lag = 4', 18, "receiver.tags.unexpected_lag",
+     "found 4", "unexpected_ppm above 0"),
+    ('receive = "rq"', 'receive = "tm_srq"\n[receiver.tags]\nwindow = 4', 18, "receiver.tags.window", "does not act",
+     'order = "reversed"'),
 ]
 
 
@@ -161,7 +174,7 @@ def toml(tables):
     for name in tables:
         if name and tables[name]:
             text += f"[{name}]\n{lines(name)}"
-    return text if tables["senders"] else text + "[senders]\n"
+    return text if tables["senders"] or tables["mpi"] else text + "[senders]\n"
 
 
 def run(bench, text, *arguments, name="page.toml", out="run"):
@@ -178,6 +191,9 @@ def figure(report, place):
 def moves(bench):
     """Each key of a page moves a figure of the report, in the direction that its row says."""
     table = json.loads(bench.rxnic("workload", "--keys", "--json").stdout)
+    for seed, name in ((1, "job"), (2, "job2")):
+        (bench.folder / name).mkdir()
+        mpi_job_texts.dumpi(bench.folder / name, mpi_job_texts.random_job(seed, messages=60))
     bases = {}
     for name, one in table.items():
         for key in one:
@@ -185,13 +201,14 @@ def moves(bench):
             if row is None:
                 bench.expect(False, f"{name}.{key}: workload_rows.py has no row")
                 continue
-            page, other, place, direction = row
+            page, other, place, direction, *options = row
             text = toml(page)
-            if text not in bases:
-                bases[text] = run(bench, text)
+            base = (text, *options)
+            if base not in bases:
+                bases[base] = run(bench, text, *options)
             changed = {table_name: dict(keys) for table_name, keys in page.items()} | {name: page[name] | {key: other}}
-            report = run(bench, toml(changed))
-            before, after = figure(bases[text], place), figure(report, place)
+            report = run(bench, toml(changed), *options)
+            before, after = figure(bases[base], place), figure(report, place)
             holds = before != after if direction == 0 else (after > before) == (direction > 0) and after != before
             bench.expect(holds, f"{name}.{key} = {other}: {place} goes from {before} to {after}")
     unknown = [f"{name}.{key}" for name, key in workload_rows.ROWS if key not in table.get(name, {})]
@@ -276,7 +293,22 @@ def random_page(numbers):
     return {"": {"packets": 1500, "seed": numbers.randint(0, 1 << 40)}, "senders": senders,
             "senders.mix": {kind: numbers.randint(1, 9)
                             for kind in numbers.sample(kinds, numbers.randint(1, len(kinds)))},
-            "network": network, "receiver": {"receive": numbers.choice(["rq", "srq"])}}
+            "network": network, "receiver": random_receiver(numbers)}
+
+
+def random_receiver(numbers):
+    """Any host: how receives are posted and completions are polled, and what a program does with messages."""
+    receiver = {"receive": numbers.choice(["rq", "srq"]), "depth": numbers.choice([0, 32, 500]),
+                "refill": numbers.choice([1, 8]), "qps_per_cq": numbers.choice([0, 1, 3])}
+    if receiver["receive"] == "srq":
+        receiver |= {"qps_per_srq": numbers.choice([0, 1, 2]), "wqe_order": numbers.choice(["completion", "shuffled"])}
+    if numbers.random() < 0.5:
+        receiver |= {"completions": "events", "moderation_count": numbers.choice([0, 4]), "moderation_period": 5}
+    if numbers.random() < 0.5:
+        receiver |= {"service_time": numbers.choice(["fixed", "exponential"]), "service": numbers.randint(1, 2000000),
+                     "workers": numbers.randint(1, 9)}
+    receiver |= {"regions": numbers.choice([1, 40]), "locality": numbers.choice(["uniform", "sequential", "zipf"])}
+    return receiver
 
 
 def random_pages(bench):

@@ -4,14 +4,15 @@ and the figure of report.json that moves."""
 
 UP, DOWN, OTHER = 1, -1, 0
 
-BASE = {"": {"packets": 1500}, "senders": {"peers": 2, "qps": 2}, "senders.mix": {}, "network": {}, "receiver": {}}
+BASE = {"": {"packets": 1500}, "senders": {"peers": 2, "qps": 2}, "senders.mix": {}, "mpi": {}, "network": {},
+        "receiver": {}, "receiver.tags": {}}
 
 
 def page(**tables):
-    """BASE with the keys of `tables`, by table; `mix` is senders.mix."""
+    """BASE with the keys of `tables`, by table; `mix` is senders.mix, `tags` receiver.tags."""
     made = {name: dict(keys) for name, keys in BASE.items()}
     for name, keys in tables.items():
-        made[{"head": "", "mix": "senders.mix"}.get(name, name)].update(keys)
+        made[{"head": "", "mix": "senders.mix", "tags": "receiver.tags"}.get(name, name)].update(keys)
     return made
 
 
@@ -34,19 +35,35 @@ NO_ANSWERS = page(head={"packets": 400}, senders={"bytes": 256, "timeout": 20000
                   network={"answer_loss_ppm": 300000})
 REORDERED = page(senders={"bytes": 4096}, network={"reorder_ppm": 20000})
 PAUSED = page(network={"pause_ppm": 10000})
+SRQ = page(senders={"qps": 8}, receiver={"receive": "srq"})
+WRITES = page(senders={"bytes": 1024}, mix={"write": 1}, receiver={"regions": 64})
+STRIDE = page(senders={"bytes": 1024}, mix={"write": 1}, receiver={"regions": 64, "locality": "stride"})
+REGION_ZIPF = page(senders={"bytes": 1024}, mix={"write": 1}, receiver={"regions": 64, "locality": "zipf"})
+EVENTS = page(senders={"arrivals": "poisson", "interval": 1000000},
+              receiver={"completions": "events", "moderation_period": 100})
+MANY_AN_EVENT = page(receiver={"completions": "events", "moderation_count": 1000})
+SERVED = page(receiver={"service_time": "fixed"})
+MPI = {name: {} for name in BASE} | {"": {"packets": 100000}, "mpi": {"trace": "job", "rank": 0},
+                                     "receiver": {"receive": "tm_srq"}}
+
+# A CAM that compares wildcards one after another.
+HASHED = ("--set", "tag_match_cam.organisation=hashed")
 
 # Figures.
 TIME, SEEN, BYTES = "time_ps", "packets.seen", "bytes"
 P50, P99 = "latency_ns.p50", "latency_ns.p99"
 MESSAGES, REPEATED, TIMEOUTS = "workload.messages", "workload.repeated", "workload.timeouts"
 HASH = "state_hash"
+SEGMENTS, EVENT_COUNT = "blocks.grh_scatter.counters.segments", "blocks.cqe_generator.counters.completion_events"
+UNEXPECTED, FAILED = "blocks.tag_match_cam.counters.unexpected", "blocks.tag_match_cam.counters.failed_operations"
+OPERATIONS, POSTED, FAILED_QPS = "blocks.tag_match_cam.counters.operations", "tag_depths.posted", "workload.failed_qps"
 
 
 def network(count):
     return f"workload.network.{count}"
 
 
-# (table, key): (page, another value, figure, direction)
+# (table, key): (page, another value, figure, direction), and options of the command line
 ROWS = {
     ("", "about"): (CLOSED, "Another page.", "workload.about", OTHER),
     ("", "packets"): (CLOSED, 1600, SEEN, UP),
@@ -95,6 +112,46 @@ ROWS = {
                                     "blocks.tag_match_cam.counters.searches", UP),
     ("receiver", "receive"): (CLOSED, "srq", HASH, OTHER),
     ("receiver", "depth"): (page(senders={"window": 64}), 8, "transport.rnr_naks", UP),
+    ("receiver", "qps_per_srq"): (SRQ, 1, HASH, OTHER),
+    ("receiver", "buffer"): (CLOSED, 32, FAILED_QPS, UP),
+    ("receiver", "sges"): (LARGE, 3, SEGMENTS, UP),
+    ("receiver", "sge_bytes"): (LARGE, "64+4032", SEGMENTS, UP),
+    ("receiver", "refill"): (CLOSED, 16, HASH, OTHER),
+    ("receiver", "layout"): (SRQ, "cyclic", HASH, OTHER),
+    ("receiver", "wqe_order"): (SRQ, "shuffled", HASH, OTHER),
+    ("receiver", "page"): (LARGE, "2M", HASH, OTHER),
+    ("receiver", "regions"): (WRITES, 1, HASH, OTHER),
+    ("receiver", "region_bytes"): (WRITES, 1 << 26, HASH, OTHER),
+    ("receiver", "locality"): (WRITES, "sequential", HASH, OTHER),
+    ("receiver", "stride"): (STRIDE, 65536, HASH, OTHER),
+    ("receiver", "region_zipf_s"): (REGION_ZIPF, 4.0, HASH, OTHER),
+    ("receiver", "qps_per_cq"): (page(senders={"qps": 8}), 1, HASH, OTHER),
+    ("receiver", "cqes"): (CLOSED, 16, FAILED_QPS, UP),
+    ("receiver", "compression"): (CLOSED, "on", "config.values.cqe_generator.compression", OTHER),
+    ("receiver", "completions"): (CLOSED, "events", EVENT_COUNT, UP),
+    ("receiver", "moderation_count"): (EVENTS, 16, EVENT_COUNT, DOWN),
+    ("receiver", "moderation_period"): (MANY_AN_EVENT, 1, EVENT_COUNT, UP),
+    ("receiver", "service_time"): (CLOSED, "fixed", TIME, UP),
+    ("receiver", "service"): (SERVED, 5000000, TIME, UP),
+    ("receiver", "workers"): (SERVED, 8, TIME, DOWN),
+    ("receiver.tags", "ahead"): (TAGGED, 1, UNEXPECTED, UP),
+    ("receiver.tags", "order"): (TAGGED, "reversed", f"{POSTED}.p50", OTHER),
+    ("receiver.tags", "window"): (page(mix={"eager": 1}, receiver={"receive": "tm_srq"}, tags={"order": "reversed"}),
+                                  64, f"{POSTED}.p50", OTHER),
+    ("receiver.tags", "unexpected_ppm"): (TAGGED, 200000, UNEXPECTED, UP),
+    ("receiver.tags", "unexpected_lag"): (page(mix={"eager": 1}, receiver={"receive": "tm_srq"},
+                                               tags={"unexpected_ppm": 200000}), 20, "tag_depths.unexpected.max", UP),
+    ("receiver.tags", "any_source_ppm"): (TAGGED, 500000, HASH, OTHER, *HASHED),
+    ("receiver.tags", "any_tag_ppm"): (TAGGED, 500000, HASH, OTHER, *HASHED),
+    ("receiver.tags", "delete_ppm"): (TAGGED, 200000, OPERATIONS, UP),
+    ("receiver.tags", "sync_lag"): (page(mix={"eager": 1}, receiver={"receive": "tm_srq"},
+                                         tags={"unexpected_ppm": 50000}), 31, UNEXPECTED, UP),
+    ("receiver.tags", "failing_ppm"): (TAGGED, 200000, FAILED, UP),
+    ("mpi", "trace"): (MPI, "job2", HASH, OTHER),
+    ("mpi", "rank"): (MPI, 1, HASH, OTHER),
+    ("mpi", "order_gap"): (MPI, 100000000, TIME, UP),
+    ("mpi", "speedup"): (MPI, 100, TIME, DOWN),
+    ("mpi", "mtu"): (MPI, 256, SEEN, UP),
     ("network", "encapsulation"): (CLOSED, "roce_v2_ipv6", "receiver.address", OTHER),
     ("network", "link_gbps"): (page(senders={"bytes": 1024}), 10, TIME, UP),
     ("network", "delay"): (CLOSED, 5000000, TIME, UP),

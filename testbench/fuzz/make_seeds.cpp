@@ -31,6 +31,7 @@
 #include "model/params/config.h"
 #include "model/params/params_table.h"
 #include "testbench/unit/bridge/rxnic/record/recording.h"
+#include "testbench/unit/traces/mpi_texts.h"
 #include "traces/capture_writer.h"
 #include "traces/sample_trace.h"
 
@@ -178,6 +179,13 @@ void configurations(const Seeds& seeds) {
   seeds.write("config", "override", overrides + "srq_wqe_fetcher.prefetch_depth=16\ndma_engine.read_latency_ps=900000");
 }
 
+void mpi_traces(const Seeds& seeds) {
+  using namespace mpi_texts;
+  seeds.write("mpi_trace", "liballprof", std::string(kAllprof0) + '\0' + kAllprof1);
+  seeds.write("mpi_trace", "dumpi", dumpi_of_rank_0() + '\0' + dumpi_of_rank_1());
+  seeds.write("mpi_trace", "otf2", kOtf2);
+}
+
 // A module with a parameter, an input and an output, and two exchanges.
 void pins(const Seeds& seeds) {
   std::string input;
@@ -219,7 +227,9 @@ void numbers(const Seeds& seeds) {
 }
 
 void make_all(const Seeds& seeds) {
-  for (const auto make : {captures, records, request_bodies, configurations, workloads, pins, numbers}) make(seeds);
+  for (const auto make : {captures, records, request_bodies, configurations, workloads, mpi_traces, pins, numbers}) {
+    make(seeds);
+  }
 }
 
 }  // namespace

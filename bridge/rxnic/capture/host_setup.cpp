@@ -22,6 +22,7 @@ Params params_for(const HostPlan& plan, Params params) {
   need("transport_checker.responder_resources", params.transport_checker.responder_resources, plan.responder_resources,
        "QPs with READs or atomics");
   need("device.max_srqs", params.device.max_srqs, static_cast<std::uint64_t>(srqs), "SRQs");
+  need("device.max_cqs", params.device.max_cqs, plan.cqs.size(), "CQs");
   need("tag_match_cam.lists", params.tag_match_cam.lists, static_cast<std::uint64_t>(lists), "TM SRQs");
   if (!lacking.empty()) throw std::invalid_argument(lacking);
   const auto qps = static_cast<std::uint32_t>(plan.qps.size());
@@ -45,7 +46,9 @@ RunFeatures features_of(const HostOptions& options, const HostPlan& plan) {
     run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
     if (q.context.tag_matching) run.add(RunFeature::kTagMatching);
   }
-  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) { return !list.tags.empty(); })) {
+  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) {
+        return !list.tags.empty() || list.counting_tags != 0 || !list.posts.empty();
+      })) {
     run.add(RunFeature::kTags);
   }
   return run;
@@ -54,7 +57,8 @@ RunFeatures features_of(const HostOptions& options, const HostPlan& plan) {
 std::string host_text(const HostOptions& o, const HostPlan& plan) {
   std::uint32_t depth = 0;
   for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
-  const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
+  std::string kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
+  if (o.qps_per_srq != 0) kind = fmt::format("an SRQ for {} QPs each", o.qps_per_srq);
   if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
   std::string text = fmt::format("{}, {} WQEs deep", kind, depth);
   if (o.tags != 0) text += fmt::format(", {} tags", o.tags);
@@ -73,6 +77,7 @@ std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
     ring.queue = q.context;
     ring.wqes = q.depth;
     ring.sges = q.sges;
+    ring.sge_bytes = q.sge_bytes;
     ring.buffer_bytes = q.buffer_bytes;
     ring.buffer_base = q.buffers_va;
     ring.buffer_stride = q.buffer_bytes;
@@ -82,17 +87,25 @@ std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
     ring.seed = plan.seed;
     queues.push_back(sim.create_queue(ring, q.hold_after));
   }
+  if (plan.application.service_ps != 0) sim.host.set_application(plan.application, plan.seed);
   for (const TagPlan& t : plan.tag_lists) {
     TagListParams tags;
     tags.srq = queues[t.queue];
     tags.srq_number = plan.queues[t.queue].context.number;
     tags.entries = tags.buffers = t.entries;
     tags.mask = t.mask;
-    tags.tags = t.tags;
     tags.buffer_bytes = t.buffer_bytes;
     tags.buffer_base = t.buffers_va;
     tags.lkey = t.lkey;
-    sim.host.add_tag_list(std::move(tags));
+    tags.policy = t.policy;
+    tags.seed = plan.seed;
+    if (t.posts.empty()) {
+      if (t.counting_tags == 0) tags.tags = t.tags;
+      tags.counting_tags = t.counting_tags;
+      sim.host.add_tag_list(std::move(tags));
+    } else {
+      sim.host.add_tag_list(tags, t.posts);
+    }
   }
   for (const QpPlan& qp : plan.qps) {
     QpContext context = qp.context;

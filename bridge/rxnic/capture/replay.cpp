@@ -295,6 +295,7 @@ RunResult replay(const ReplayOptions& o) {
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();
   latencies.collect(r);
+  r.tag_depths.unexpected = depth_result(sim.host.unexpected_depths());
   collect_tables(std::array{&std::as_const(latencies)}, r.params.nic.clock_period_ps, r);
   compare.finish();
   const CompareCounts& c = compare.counts();

@@ -90,6 +90,7 @@ FabricSimulation::FabricSimulation(const Options& o, Programs& programs, Program
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
+    stations_[n]->nic.tag_match_cam.set_observer(&statistics_.latencies(n).tag_depths());
     observe_qps(stations_[n]->nic, bridge_.written(n), statistics_.latencies(n).tables());
     fabric_.set_qp_observer(n, &statistics_.latencies(n).tables());
     if (o.rtl != nullptr) o.rtl->add(stations_[n]->nic, engine);

@@ -17,6 +17,8 @@ constexpr const char* kDefinition = nullptr;
 template <>
 constexpr const char* kDefinition<LatencyResult> = "latency";
 template <>
+constexpr const char* kDefinition<DepthResult> = "depths";
+template <>
 constexpr const char* kDefinition<StageTimes> = "times";
 template <>
 constexpr const char* kDefinition<StageResult> = "stage";

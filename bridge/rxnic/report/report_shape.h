@@ -290,6 +290,8 @@ void shape(V& v, NicResult& r, double seconds, RunResult* whole) {
       "of programs: from the sender's doorbell to the receive completion in the receiver's memory, of the receives in "
       "latency_ns, ns");
   });
+  v.optional("tag_depths", r.tag_depths, r.tag_depths.any(),
+             "with tag matching: how deep linear searches of the lists would go (model/system/tag_depths.h)");
   v("transport", r.transport, "PSN gaps, duplicates, NAKs: rxnic counters");
   v("events", r.events, "that the device wrote into its event queue, by kind");
   of_captures([&] {

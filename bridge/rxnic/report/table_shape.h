@@ -1,10 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tables and the incidents of report.json look like (report_shape.h). What is 0 has no key in a row.
+// What the tables, the incidents and the depths of searches of report.json look like (report_shape.h). What is 0 has no
+// key in a row.
 #pragma once
 
-#include "model/system/table_rows.h"
+#include "model/system/run_result.h"
 
 namespace rxnic {
+
+template <class V>
+void shape(V& v, DepthResult& d) {
+  v("searches", d.searches);
+  v("p50", d.p50);
+  v("p90", d.p90);
+  v("p99", d.p99);
+  v("max", d.max);
+  v("depths", d.depths, "searches by depth; from 512 on by ranges of 1/256, under the greatest depth of each");
+}
+
+template <class V>
+void shape(V& v, TagDepthResult& t) {
+  v("posted", t.posted,
+    "by messages: entries of the tag list that were posted before the one that matched; of an unexpected message all "
+    "that were posted");
+  v("unexpected", t.unexpected,
+    "of a simulated host, by receives: unexpected messages that were there and came before the one that matched, all "
+    "of "
+    "them when none did");
+}
 
 template <class V>
 void shape(V& v, TableFigures& f) {

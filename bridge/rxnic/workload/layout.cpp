@@ -7,6 +7,7 @@
 #include "bridge/rxnic/workload/page_checks.h"
 #include "bridge/rxnic/workload/samplers.h"
 #include "model/types/tag_matching.h"
+#include "traces/region_planner.h"
 #include "traces/traffic_layout.h"
 
 namespace rxnic {
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t kPsnPurpose = 1;
 constexpr std::uint8_t kEcnCapable = 0x02;
+// Regions besides the first one: indices of their keys, and addresses.
+constexpr std::uint32_t kRegionKeys = 0x800000;
+constexpr std::uint64_t kRegionsVa = 0x4000'0000'0000, kRegionsApart = std::uint64_t{1} << 21;
 
 std::array<std::uint8_t, 6> mac(std::uint32_t host) {
   return {2,
@@ -40,7 +44,17 @@ WorkloadLayout::WorkloadLayout(const WorkloadPage& page) : page_(page) {
     largest = std::max({largest, largest_message(s), s.mtu});
   }
   first_qps_.push_back(qps());
-  region_bytes_ = traffic::region_bytes(static_cast<std::uint32_t>(largest));
+  region_bytes_ = page.receiver.region_bytes == 0 ? traffic::region_bytes(static_cast<std::uint32_t>(largest))
+                                                  : std::max(page.receiver.region_bytes, largest);
+}
+
+Key WorkloadLayout::region_key(std::uint32_t region) {
+  return region == 0 ? traffic::kDataKey : Key{(kRegionKeys + region) << 8 | 1};
+}
+
+std::uint64_t WorkloadLayout::region_va(std::uint32_t region) const {
+  if (region == 0) return traffic::kDataVa;
+  return kRegionsVa + region * round_up(region_bytes_, kRegionsApart);
 }
 
 Psn WorkloadLayout::first_psn(std::uint32_t qp) const {
@@ -117,7 +131,9 @@ ReceiverSurvey WorkloadLayout::survey() const {
     r.qps.push_back(std::move(q));
   }
   constexpr std::uint8_t kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
-  r.regions.push_back({traffic::kDataKey, traffic::kDataVa, traffic::kDataVa + region_bytes_, kAll, 0, 0});
+  for (std::uint32_t n = 0; n < page_.receiver.regions; ++n) {
+    r.regions.push_back({region_key(n), region_va(n), region_va(n) + region_bytes_, kAll, 0, 0});
+  }
   for (std::uint32_t n = 0; invalidates && n < traffic::kInvalidatedKeys; ++n) {
     const std::uint64_t va = traffic::kInvalidatedVa + n * std::uint64_t{4096};
     r.regions.push_back({traffic::invalidated_key(n), va, va + 64, kAll, 0, 0, true});

@@ -42,8 +42,10 @@ class WorkloadLayout {
   Headers headers(std::uint32_t qp) const;
   // For make_host_plan().
   ReceiverSurvey survey() const;
-  // Bytes of the region that WRITEs, READs and atomics go to.
+  // The regions that WRITEs, READs and atomics go to: bytes of each, and where they are.
   std::uint64_t region_bytes() const { return region_bytes_; }
+  static Key region_key(std::uint32_t region);
+  std::uint64_t region_va(std::uint32_t region) const;
 
  private:
   Address address(std::uint32_t ipv4) const;

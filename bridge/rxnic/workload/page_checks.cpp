@@ -87,12 +87,16 @@ std::optional<PageFault> page_fault(const WorkloadPage& page) {
       if (fault) return fault;
     }
     const bool tagged = s.mix.eager != 0 || s.mix.rendezvous != 0;
+    if (tagged && s.tags != page.senders[0].tags) {
+      return PageFault{"senders", "tags", i, std::to_string(s.tags),
+                       fmt::format("{}, as the first senders: all count together", page.senders[0].tags)};
+    }
     if (tagged && page.receiver.receive != PageReceive::kTagMatchingSrq) {
       return PageFault{"senders.mix", s.mix.eager != 0 ? "eager" : "rendezvous", i,
                        "tagged messages for a receiver without tag matching", "receive = \"tm_srq\" in [receiver]"};
     }
   }
-  return std::nullopt;
+  return receiver_fault(page);
 }
 
 }  // namespace rxnic

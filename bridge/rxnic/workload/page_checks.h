@@ -18,6 +18,9 @@ struct PageFault {
 // The first fault of a page whose keys are all right by themselves; nothing: there is none.
 std::optional<PageFault> page_fault(const WorkloadPage& page);
 
+// What the tables [receiver] and [receiver.tags] lack.
+std::optional<PageFault> receiver_fault(const WorkloadPage& page);
+
 // The largest message that a kind of senders can send, in bytes.
 std::uint64_t largest_message(const SendersPage& senders);
 

@@ -16,6 +16,7 @@ constexpr WorkloadTable kWorkloadTables[] = {
     {"senders", "hosts that send, all in the same way; [[senders]] stands as often as there are kinds of them"},
     {"senders.mix",
      "weights of the kinds of message; what the table does not name has none, without the table all are SENDs"},
+    {"mpi", "a rank of an MPI job in the place of senders: its receives, and the messages of the other ranks to it"},
     {"network", "the way from the senders to the NIC, and back"},
     {"receiver", "the host of the NIC"},
     {"receiver.tags", "the tags that the host posts"},
@@ -54,7 +55,7 @@ std::string unmet(std::string_view table, std::string_view need, const WorkloadP
 const std::vector<const WorkloadKey*>& workload_keys() {
   static const std::vector<const WorkloadKey*> kAll = [] {
     std::vector<const WorkloadKey*> keys;
-    for (const auto part : {head_keys(), senders_keys(), network_keys(), receiver_keys()}) {
+    for (const auto part : {head_keys(), senders_keys(), mpi_keys(), network_keys(), receiver_keys()}) {
       for (const WorkloadKey& key : part) keys.push_back(&key);
     }
     return keys;

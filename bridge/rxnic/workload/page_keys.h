@@ -39,6 +39,7 @@ struct WorkloadKey {
 
 std::span<const WorkloadKey> head_keys();      // before the first table
 std::span<const WorkloadKey> senders_keys();   // senders, senders.mix
+std::span<const WorkloadKey> mpi_keys();       // mpi
 std::span<const WorkloadKey> network_keys();   // network
 std::span<const WorkloadKey> receiver_keys();  // receiver, receiver.tags
 // All of them, in the order of a page. `group` of the senders' keys is the number of the table, from 0; the other keys
@@ -70,10 +71,14 @@ T& table_of(WorkloadPage& page, [[maybe_unused]] std::size_t group) {
     return page.senders[group];
   } else if constexpr (std::is_same_v<T, SenderMix>) {
     return page.senders[group].mix;
+  } else if constexpr (std::is_same_v<T, MpiPage>) {
+    return page.mpi;
   } else if constexpr (std::is_same_v<T, NetworkPage>) {
     return page.network;
   } else if constexpr (std::is_same_v<T, ReceiverPage>) {
     return page.receiver;
+  } else if constexpr (std::is_same_v<T, TagsPage>) {
+    return page.receiver.tags;
   } else {
     static_assert(std::is_same_v<T, WorkloadPage>);
     return page;

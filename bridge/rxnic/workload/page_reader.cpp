@@ -67,6 +67,7 @@ class PageReader {
   std::optional<std::uint64_t> integer(const WorkloadKey& key, const toml::node& node) const;
   void override_key(std::string_view text);
   void check_needs() const;
+  void read_mpi();
   void read_sizes();
   std::uint32_t line_of(std::string_view table, std::string_view key, std::size_t group) const;
 
@@ -210,6 +211,9 @@ void PageReader::override_key(std::string_view text) {  // (R5)
   }
   const WorkloadKey& key = said.find(of, dot == name.npos ? name : name.substr(dot + 1), 0);
   if (equals == text.size()) said.refuse(0, full_key(key), "no value", expected_value(key));
+  if (is_of_senders(of) && page_.senders.empty()) {
+    said.refuse(0, full_key(key), "a page without [[senders]]", "a table that the page has");
+  }
   const toml::table table = value_table(text.substr(equals + 1));
   const KeyValue value = said.value(key, *table.get("v"));
   for (std::size_t group = 0; group < (is_of_senders(of) ? page_.senders.size() : 1); ++group) {
@@ -249,6 +253,27 @@ void PageReader::read_sizes() {
   }
 }
 
+// [mpi] makes the senders.
+void PageReader::read_mpi() {
+  const bool table = lines_.find({"mpi", 0}) != lines_.end();
+  if (!table && std::ranges::none_of(set_, [](const auto& one) { return one.first->table == "mpi"; })) return;
+  if (!page_.mpi.any()) {
+    refuse(line_of("mpi", "", 0), "mpi.trace", "no trace", "a folder or a file of an MPI trace");
+  }
+  const std::uint32_t line = line_of("mpi", "trace", 0);
+  if (!page_.senders.empty()) refuse(line_of("senders", "", 0), "senders", "senders beside [mpi]", "one of the two");
+  if (!std::has_single_bit(page_.mpi.mtu)) {
+    refuse(line_of("mpi", "mtu", 0), "mpi.mtu", std::to_string(page_.mpi.mtu), "a power of two");
+  }
+  try {
+    if (page_.mpi.trace.find('\0') != std::string::npos) throw TraceError("trace", 0, "a NUL", "a name");
+    add_mpi_senders(page_, folder_);
+  } catch (const TraceError& e) {
+    if (e.found().starts_with("rank ")) refuse(line_of("mpi", "rank", 0), "mpi.rank", e.found(), e.expected());
+    refuse(line, "mpi.trace", e.what(), "a trace that can be read");
+  }
+}
+
 WorkloadPage PageReader::read(std::string_view text, std::span<const std::string> overrides) {
   if (const std::uint32_t line = line_of_long_key(text); line != 0) {
     refuse(line, "", fmt::format("a key of more than {} parts", kMaxKeyParts), "table.key");
@@ -270,13 +295,14 @@ WorkloadPage PageReader::read(std::string_view text, std::span<const std::string
            fmt::format("one of {}{}", fmt::join(names, ", "), suggest(name.str(), names)));
   }
   table("", document, 0);
-  if (page_.senders.empty()) refuse(1, "senders", "no senders", "a table [[senders]] at least");
   for (const std::string& one : overrides) override_key(one);
+  read_mpi();
+  if (page_.senders.empty()) refuse(1, "senders", "no senders", "a table [[senders]] at least, or [mpi]");
   check_needs();
   read_sizes();
   if (const auto fault = page_fault(page_)) {
-    refuse(line_of(fault->table, fault->key, fault->group), fmt::format("{}.{}", fault->table, fault->key),
-           fault->found, fault->expected);
+    const std::string key = fault->key.empty() ? fault->table : fmt::format("{}.{}", fault->table, fault->key);
+    refuse(line_of(fault->table, fault->key, fault->group), key, fault->found, fault->expected);
   }
   return std::move(page_);
 }

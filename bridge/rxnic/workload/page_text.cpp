@@ -134,7 +134,7 @@ std::string workload_keys_json() {
 std::string workload_toml(const WorkloadPage& page) {
   std::string out;
   put_table(page, "", 0, out);
-  for (std::size_t group = 0; group < page.senders.size(); ++group) {
+  for (std::size_t group = 0; !page.mpi.any() && group < page.senders.size(); ++group) {
     out += "\n[[senders]]\n";
     put_table(page, "senders", group, out);
     out += "[senders.mix]\n";
@@ -142,6 +142,7 @@ std::string workload_toml(const WorkloadPage& page) {
   }
   for (const WorkloadTable& table : workload_tables()) {
     if (table.name.empty() || is_of_senders(table.name)) continue;
+    if (table.name == "mpi" && !page.mpi.any()) continue;
     std::string inside;
     put_table(page, table.name, 0, inside);
     if (!inside.empty()) out += fmt::format("\n[{}]\n{}", table.name, inside);

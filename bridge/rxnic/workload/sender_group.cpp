@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/types/tag_matching.h"
+#include "traces/mpi_tag.h"
 #include "traces/traffic_layout.h"
 
 namespace rxnic {
@@ -20,12 +21,13 @@ std::uint64_t purpose_of(std::size_t group, DrawPurpose p) { return group * kPur
 }  // namespace
 
 SenderGroup::SenderGroup(const WorkloadPage& page, const WorkloadLayout& layout, std::size_t number,
-                         std::uint64_t link_gbps)
+                         std::uint64_t link_gbps, const MpiJob* job, std::uint64_t& tagged)
     : page_(page.senders[number]),
       layout_(layout),
       first_(layout.first_qp(number)),
       count_(layout.qps_of(number)),
       sizes_(page_),
+      targets_(page.receiver, layout.region_bytes()),
       size_random_(page.seed, purpose_of(number, kSizeDraws)),
       kind_random_(page.seed, purpose_of(number, kKindDraws)),
       time_random_(page.seed, purpose_of(number, kTimeDraws)),
@@ -34,7 +36,9 @@ SenderGroup::SenderGroup(const WorkloadPage& page, const WorkloadLayout& layout,
       interval_ps_(static_cast<double>(page_.interval)),
       time_ps_(static_cast<double>(page_.start)),
       waiting_(count_),
-      gone_(count_) {
+      gone_(count_),
+      job_(job),
+      tagged_(tagged) {
   for (const MixKind& kind : mix_kinds()) weights_ += page_.mix.*kind.weight;
   if (page_.choice == QpChoice::kZipf) zipf_.emplace(count_, page_.zipf_s);
   if (page_.load != 0) {
@@ -95,6 +99,9 @@ std::optional<std::uint64_t> SenderGroup::next_arrival() {
       if (time_ps_ - start - burst * period >= on) time_ps_ = start + (burst + 1) * period;
       break;
     }
+    case ArrivalKind::kMpi:
+      if (next_call_ == job_->messages.size()) return std::nullopt;
+      return job_->messages[next_call_].time_ps;
     default:
       return std::nullopt;
   }
@@ -102,6 +109,10 @@ std::optional<std::uint64_t> SenderGroup::next_arrival() {
 }
 
 std::optional<std::uint32_t> SenderGroup::arrive(const std::vector<SenderQp>& qps) {
+  if (job_ != nullptr) {  // (R6)
+    const std::uint32_t sender = job_->messages[next_call_].sender;
+    return first_ + sender - (sender > job_->rank ? 1 : 0);
+  }
   if (burst_left_ == 0) {
     burst_left_ = page_.burst;
     switch (page_.choice) {
@@ -162,7 +173,20 @@ const MixKind& SenderGroup::draw_kind() {
   return mix_kinds().front();
 }
 
+// (R6)
+SenderMessage SenderGroup::mpi_message() {
+  const MpiMessage& sent = job_->messages[next_call_++];
+  SenderMessage m;
+  m.kind = &*std::ranges::find_if(mix_kinds(), [](const MixKind& kind) { return kind.tag == TagUse::kEager; });
+  m.tag = sent.tag;
+  m.announced = sent.bytes;
+  m.bytes = kTmhBytes + sent.bytes;
+  ++messages_;
+  return m;
+}
+
 SenderMessage SenderGroup::message() {
+  if (job_ != nullptr) return mpi_message();
   SenderMessage m;
   m.rkey = traffic::kDataKey;
   m.kind = &draw_kind();
@@ -181,7 +205,9 @@ SenderMessage SenderGroup::message() {
     m.swap_add = target_random_.next() >> 48;
     m.compare = target_random_.below(4);
   } else if ((traits & (kWrite | kRead)) != 0) {
-    m.va = traffic::kDataVa + target_random_.below(layout_.region_bytes() - bytes + 1);
+    const RegionTarget target = targets_.next(bytes, target_random_);
+    m.va = layout_.region_va(target.region) + target.offset;
+    m.rkey = WorkloadLayout::region_key(target.region);
   }
   if (m.kind->opcode == SendOpcode::kSendInvalidate) {
     m.immediate = raw(traffic::invalidated_key(next_invalidated_++));
@@ -190,8 +216,7 @@ SenderMessage SenderGroup::message() {
   }
   m.bytes = static_cast<std::uint32_t>(bytes);
   if (m.kind->tag != TagUse::kNone) {
-    m.tag = next_tag_;
-    next_tag_ = (next_tag_ + 1) % page_.tags;
+    m.tag = mpi_tag(static_cast<std::uint32_t>(tagged_++ % page_.tags), 0, 0);  // (R7)
     m.announced = m.bytes;
     m.bytes = m.kind->tag == TagUse::kEager ? kTmhBytes + m.bytes : kTmhBytes + kRvhBytes;
   }

@@ -12,6 +12,9 @@
 //   R5  all_to_all: in step k peer k sends its chunk, 1/(peers + 1) of the size, on each of its QPs. The next step
 //       begins `think` after the last answer of the step. This is a pairwise exchange (R. Thakur et al., Optimization
 //       of collective communication operations in MPICH, Int. J. High Perform. Comput. Appl. 19, 2005).
+//   R6  mpi: the other ranks of an MPI job send its messages at their times (traces/mpi_job.h).
+//   R7  The tags of eager and rendezvous messages count up over all groups, in the order in which the senders post
+//       them, modulo `tags`. The number is MPI's tag (mpi_tag.h), of source and context 0.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +22,19 @@
 #include <vector>
 
 #include "bridge/rxnic/workload/layout.h"
+#include "bridge/rxnic/workload/region_targets.h"
 #include "bridge/rxnic/workload/samplers.h"
 #include "bridge/rxnic/workload/sender_qp.h"
+#include "traces/mpi_job.h"
 
 namespace rxnic {
 
 class SenderGroup {
  public:
-  // `number` of the group; `link_gbps` of the NIC. The page and the layout must outlive it.
-  SenderGroup(const WorkloadPage& page, const WorkloadLayout& layout, std::size_t number, std::uint64_t link_gbps);
+  // `number` of the group; `link_gbps` of the NIC. The page, the layout and the job of [mpi] must outlive it, and
+  // `tagged`, the number of tagged messages of all groups so far.
+  SenderGroup(const WorkloadPage& page, const WorkloadLayout& layout, std::size_t number, std::uint64_t link_gbps,
+              const MpiJob* job, std::uint64_t& tagged);
 
   // The QPs, counted over all groups, that post a message when the group begins; one stands there several times when
   // it posts several.
@@ -50,11 +57,13 @@ class SenderGroup {
  private:
   void step_of_all(std::vector<std::uint32_t>& post);
   const MixKind& draw_kind();
+  SenderMessage mpi_message();
 
   const SendersPage& page_;
   const WorkloadLayout& layout_;
   std::uint32_t first_, count_;  // QPs
   SizeSampler sizes_;
+  RegionTargets targets_;
   std::optional<ZipfSampler> zipf_;
   RandomNumbers size_random_, kind_random_, time_random_, choice_random_, target_random_;
   std::uint64_t weights_ = 0;
@@ -67,7 +76,9 @@ class SenderGroup {
   std::vector<std::uint8_t> gone_;      // by QP of the group: failed
   std::uint64_t expected_ = 0;          // answers until the round or step is over
   std::uint64_t step_ = 0;              // R5
-  std::uint64_t next_tag_ = 0;
+  const MpiJob* job_;
+  std::size_t next_call_ = 0;  // of the job: the message that arrives next
+  std::uint64_t& tagged_;
   std::uint32_t next_invalidated_ = 0;
   std::uint64_t messages_ = 0;
 };

@@ -10,13 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/rxnic/workload/mpi_page.h"
 #include "bridge/rxnic/workload/receiver_page.h"
 
 namespace rxnic {
 
 enum class SenderTransport : std::uint8_t { kRc, kUc, kUd, kXrc };
 enum class SizeKind : std::uint8_t { kFixed, kUniform, kLogNormal, kBimodal, kCdf };
-enum class ArrivalKind : std::uint8_t { kClosed, kPoisson, kConstant, kOnOff, kIncast, kRing, kAllToAll };
+// kMpi stands in no page: the senders of [mpi].
+enum class ArrivalKind : std::uint8_t { kClosed, kPoisson, kConstant, kOnOff, kIncast, kRing, kAllToAll, kMpi };
 enum class QpChoice : std::uint8_t { kInOrder, kUniform, kZipf };
 enum class PageEncapsulation : std::uint8_t { kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1 };
 
@@ -85,6 +87,7 @@ struct WorkloadPage {
   std::uint64_t packets = 20'000;
   std::uint64_t seed = 1;
   std::vector<SendersPage> senders;
+  MpiPage mpi;
   NetworkPage network;
   ReceiverPage receiver;
 };

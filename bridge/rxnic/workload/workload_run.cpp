@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "bridge/rtl/nic_rtl.h"
@@ -22,6 +25,7 @@
 #include "model/system/latencies.h"
 #include "model/system/nic_waves.h"
 #include "model/system/table_result.h"
+#include "traces/mpi_job.h"
 
 namespace rxnic {
 
@@ -32,7 +36,8 @@ namespace fs = std::filesystem;
 constexpr const char* kPageName = "workload.toml";
 constexpr const char* kParametersName = "parameters.toml";
 constexpr const char* kWireName = "wire.pcap";
-constexpr std::uint8_t kRnrTimer = 12;  // code of 0.64 ms, perftest's
+constexpr std::uint8_t kRnrTimer = 12;              // code of 0.64 ms, perftest's
+constexpr std::uint64_t kMpiStartPs = 100'000'000;  // the host has posted its receive WQEs long before
 
 // What the NIC sends: to the senders, into responses.pcap.
 class WorkloadAnswers final : public FrameObserver {
@@ -69,6 +74,7 @@ class WireFile {
 };
 
 void write_page(const std::string& folder, WorkloadPage page, const Params& params) {
+  if (page.mpi.any()) page.mpi.trace = fs::absolute(page.mpi.trace).lexically_normal().string();
   for (std::size_t i = 0; i < page.senders.size(); ++i) {
     SendersPage& s = page.senders[i];
     if (s.size != SizeKind::kCdf) continue;
@@ -100,6 +106,25 @@ WorkloadPage page_of(const WorkloadOptions& o, bool written) {
   WorkloadPage page = load_workload(written ? (fs::path(o.run.trace) / kPageName).string() : o.run.trace, overrides);
   if (o.seeded) page.seed = o.run.seed;
   return page;
+}
+
+MpiJob mpi_job_of(const WorkloadPage& page, const Params& params) {
+  MpiJobOptions options;
+  options.rank = static_cast<std::uint32_t>(page.mpi.rank);
+  options.start_ps = kMpiStartPs;
+  options.delay_ps = page.network.delay;
+  options.gap_ps = page.mpi.order_gap;
+  options.speedup = page.mpi.speedup;
+  options.link_gbps = static_cast<double>(page.network.link_gbps != 0 ? page.network.link_gbps : params.nic.link_gbps);
+  return make_mpi_job(*page.mpi.calls, page.mpi.trace, options);
+}
+
+void check_tags(const HostOptions& host, const Params& params) {
+  if (host.tags <= params.tag_match_cam.max_tags) return;
+  throw std::invalid_argument(
+      fmt::format("receiver.tags.ahead: found {}; expected at most {}, parameter "
+                  "tag_match_cam.max_tags",
+                  host.tags, params.tag_match_cam.max_tags));
 }
 
 WorkloadResult result_of(const WorkloadPage& page, const WorkloadStream& stream) {
@@ -141,8 +166,18 @@ RunResult run_workload(const WorkloadOptions& options) {
   host.seed = page.seed;
   host.responder_resources = r.params.transport_checker.responder_resources;
   complete_host_options(host, r.params);
+  std::optional<MpiJob> job;
+  if (page.mpi.any()) {
+    job = mpi_job_of(page, r.params);
+    host.tags =
+        static_cast<std::uint32_t>(std::clamp<std::size_t>(job->posts.size(), 1, r.params.tag_match_cam.max_tags));
+  } else if (page.receiver.receive == PageReceive::kTagMatchingSrq) {
+    host.counting_tags = page.senders[0].tags;
+  }
+  check_tags(host, r.params);
   HostPlan plan = make_host_plan(layout.survey(), host);
   for (QpPlan& qp : plan.qps) qp.context.min_rnr_timer = kRnrTimer;
+  if (job) plan.tag_lists[0].posts = job->posts;
   r.receiver = layout.receiver().text();
   r.receiver_choice = "of the workload";
   r.host = host_text(host, plan);
@@ -150,8 +185,9 @@ RunResult run_workload(const WorkloadOptions& options) {
   if (page.network.mark_ppm != 0 || !page.network.mark.empty()) features.add(RunFeature::kMarked);
   r.warnings = parameters_without_effect(r.params, r.config, overrides_of(options, false), features);
   r.assumptions = plan.notes;
+  if (job) r.assumptions.insert(r.assumptions.end(), job->notes.begin(), job->notes.end());
   Progress progress("workload", o.progress);
-  WorkloadStream stream(page, layout, r.params.nic.link_gbps, progress);
+  WorkloadStream stream(page, layout, r.params.nic.link_gbps, progress, job ? &*job : nullptr);
   std::unique_ptr<WrittenStream> wire;
   if (written) wire = std::make_unique<WrittenStream>((fs::path(o.trace) / kWireName).string(), progress);
   if (!options.write_to.empty()) write_page(options.write_to, page, r.params);
@@ -202,6 +238,7 @@ RunResult run_workload(const WorkloadOptions& options) {
   r.workload = result_of(page, stream);
   r.workload->packets = r.captured;
   latencies.collect(r);
+  r.tag_depths.unexpected = depth_result(sim.host.unexpected_depths());
   collect_tables(std::array{&std::as_const(latencies)}, r.params.nic.clock_period_ps, r);
   return r;
 }

@@ -24,7 +24,7 @@ constexpr std::uint64_t kProgressPackets = 4096;
 }  // namespace
 
 WorkloadStream::WorkloadStream(const WorkloadPage& page, const WorkloadLayout& layout, std::uint64_t link_gbps,
-                               Progress& progress)
+                               Progress& progress, const MpiJob* job)
     : page_(page),
       layout_(layout),
       progress_(progress),
@@ -38,7 +38,7 @@ WorkloadStream::WorkloadStream(const WorkloadPage& page, const WorkloadLayout& l
     limits_.push_back({transport_of(s.transport), static_cast<std::uint32_t>(s.mtu),
                        static_cast<std::uint32_t>(s.reads), s.timeout, static_cast<std::uint32_t>(s.retries)});
   }
-  for (std::size_t g = 0; g < page.senders.size(); ++g) groups_.emplace_back(page, layout, g, link_gbps);
+  for (std::size_t g = 0; g < page.senders.size(); ++g) groups_.emplace_back(page, layout, g, link_gbps, job, tagged_);
   qps_.reserve(layout.qps());
   for (std::uint32_t qp = 0; qp < layout.qps(); ++qp) {
     qps_.emplace_back(&limits_[layout.place(qp).group], layout.first_psn(qp));
@@ -84,6 +84,7 @@ bool WorkloadStream::next(Stimulus& item) {
       network_.release();
       continue;
     }
+    drop_old_alarms();
     if (events_.empty()) return false;
     const Event e = events_.top();
     if (e.time_ps > horizon_ps) {
@@ -102,6 +103,16 @@ bool WorkloadStream::next(Stimulus& item) {
   }
   if (copy_) copy_(item.bytes, item.time_ps);
   return true;
+}
+
+// Alarms of QPs that have got their answers: nothing waits for them.
+void WorkloadStream::drop_old_alarms() {
+  while (!events_.empty() && events_.top().kind == EventKind::kAlarm) {
+    const std::uint32_t qp = events_.top().index;
+    if (alarms_[qp] == events_.top().time_ps && qps_[qp].alarm_ps() != 0) return;
+    if (alarms_[qp] == events_.top().time_ps) alarms_[qp] = 0;
+    events_.pop();
+  }
 }
 
 void WorkloadStream::take(const Event& e) {
@@ -125,7 +136,7 @@ void WorkloadStream::take(const Event& e) {
     case EventKind::kArrival: {
       SenderGroup& group = groups_[e.index];
       if (const auto qp = group.arrive(qps_)) post(*qp, e.time_ps);
-      at(*group.next_arrival(), EventKind::kArrival, e.index, e.index);
+      if (const auto next = group.next_arrival()) at(*next, EventKind::kArrival, e.index, e.index);
       break;
     }
     case EventKind::kPost:

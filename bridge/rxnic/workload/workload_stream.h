@@ -32,8 +32,9 @@ struct SenderCounts {
 
 class WorkloadStream final : public StimulusStream, public FrameObserver {
  public:
-  // `link_gbps` of the NIC. The page and the layout must outlive it.
-  WorkloadStream(const WorkloadPage& page, const WorkloadLayout& layout, std::uint64_t link_gbps, Progress& progress);
+  // `link_gbps` of the NIC. The page and the layout must outlive it, and the job of [mpi].
+  WorkloadStream(const WorkloadPage& page, const WorkloadLayout& layout, std::uint64_t link_gbps, Progress& progress,
+                 const MpiJob* job = nullptr);
   // Before the run.
   void begin(Simulation& simulation);
 
@@ -75,6 +76,7 @@ class WorkloadStream final : public StimulusStream, public FrameObserver {
 
   void at(std::uint64_t time_ps, EventKind kind, std::uint64_t order, std::uint32_t index);
   std::uint64_t now_ps() const;
+  void drop_old_alarms();
   void take(const Event& e);
   void link_done(std::uint32_t peer, std::uint64_t now_ps);
   void start_link(std::uint32_t peer, std::uint64_t now_ps);
@@ -92,6 +94,7 @@ class WorkloadStream final : public StimulusStream, public FrameObserver {
   Simulation* simulation_ = nullptr;
   std::uint64_t delay_ps_;
   std::vector<SenderQp::Limits> limits_;  // by group
+  std::uint64_t tagged_ = 0;              // messages
   std::vector<SenderGroup> groups_;
   std::vector<SenderQp> qps_;
   std::vector<std::uint8_t> turns_taken_;  // by QP: it stands in its link's turns

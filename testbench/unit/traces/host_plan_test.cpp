@@ -56,6 +56,49 @@ TEST(HostOptions, EveryKeyIsRead) {
   EXPECT_EQ(parse_host_options("tags=1,receive=tm_srq,mask=0").tag_mask, 0u);
 }
 
+TEST(HostOptions, TheProgramIsRead) {
+  const HostOptions o = parse_host_options(
+      "receive=srq,qps_per_srq=4,qps_per_cq=2,sge_bytes=64+4032,completions=events,moderation_count=16,"
+      "moderation_period=8,service=1500,service_time=exponential,workers=3");
+  EXPECT_EQ(o.qps_per_srq, 4u);
+  EXPECT_EQ(o.qps_per_cq, 2u);
+  EXPECT_EQ(o.sge_bytes, (std::vector<std::uint32_t>{64, 4032}));
+  EXPECT_EQ(o.sges, 2u);
+  EXPECT_EQ(o.buffer, 4096u);
+  EXPECT_TRUE(o.completions.events);
+  EXPECT_EQ(o.completions.moderation_count, 16u);
+  EXPECT_EQ(o.completions.moderation_period_us, 8u);
+  EXPECT_EQ(o.application.service_ps, 1'500'000u);
+  EXPECT_EQ(o.application.distribution, ServiceTime::kExponential);
+  EXPECT_EQ(o.application.workers, 3u);
+  const HostOptions tags = parse_host_options(
+      "receive=tm_srq,tags=64,tag_order=shuffled,tag_window=8,unexpected_ppm=1000,unexpected_lag=5,any_source_ppm=1,"
+      "any_tag_ppm=2,delete_ppm=3,sync_lag=4,failing_ppm=6");
+  EXPECT_EQ(tags.tag_policy, (TagPolicy{TagOrder::kShuffled, 8, 1000, 5, 1, 2, 3, 4, 6}));
+  EXPECT_EQ(parse_host_options("").tag_policy, TagPolicy{});
+}
+
+TEST(HostOptions, AKeyThatNeedsAnotherIsRefusedWithoutIt) {
+  EXPECT_EQ(refusal("qps_per_srq=2"), "--host: qps_per_srq: found '2'; expected receive=srq or tm_srq with it");
+  EXPECT_EQ(refusal("workers=2"), "--host: workers: found '2'; expected service with it");
+  EXPECT_EQ(refusal("service_time=fixed"), "--host: service_time: found 'fixed'; expected service with it");
+  EXPECT_EQ(refusal("moderation_count=2"), "--host: moderation_count: found '2'; expected completions=events with it");
+  EXPECT_EQ(refusal("sge_bytes=8+8,buffer=64"), "--host: buffer: found '64'; expected it or sge_bytes");
+  EXPECT_EQ(refusal("sge_bytes=8+x"), "--host: sge_bytes: found 'x'; expected a number, 1..1073741824");
+  EXPECT_EQ(refusal("sge_bytes=1073741824+1"),
+            "--host: sge_bytes: found '2 SGEs of 1073741825 bytes'; expected 1..32 SGEs of up to 2^30 bytes in all");
+  EXPECT_EQ(refusal("receive=tm_srq,delete_ppm=5"), "--host: delete_ppm: found '5'; expected tags=N with it");
+  EXPECT_EQ(refusal("receive=tm_srq,tags=4,unexpected_lag=5"),
+            "--host: unexpected_lag: found '5'; expected unexpected_ppm with it");
+  EXPECT_EQ(refusal("receive=tm_srq,tags=4,tag_window=5"),
+            "--host: tag_window: found '5'; expected tag_order=reversed or shuffled with it");
+  EXPECT_EQ(refusal("receive=tm_srq,tags=4,tag_order=reversed"),
+            "--host: tag_order: found 'reversed'; expected tag_window with it");
+  EXPECT_EQ(refusal("receive=tm_srq,tags=4,qps_per_srq=5"),
+            "--host: tags: found '4'; expected one SRQ, without qps_per_srq");
+  EXPECT_EQ(refusal("service=1000000001"), "--host: service: found '1000000001'; expected a number, 0..1000000000");
+}
+
 TEST(HostOptions, ARefusalNamesKeyFoundAndExpected) {
   EXPECT_EQ(refusal("depth=abc"), "--host: depth: found 'abc'; expected a number, 1..32767");
   EXPECT_EQ(refusal("depth=0"), "--host: depth: found '0'; expected a number, 1..32767");
@@ -69,8 +112,10 @@ TEST(HostOptions, ARefusalNamesKeyFoundAndExpected) {
   EXPECT_EQ(refusal("refill=batch:0"), "--host: refill: found '0'; expected a number, 1..32767");
   EXPECT_EQ(refusal("cqes=100"), "--host: cqes: found '100'; expected a power of two");
   EXPECT_EQ(refusal("size=1"),
-            "--host: size: found 'an unknown key'; expected receive, depth, buffer, sges, layout, refill, cqes, page, "
-            "wqe_order, cq_compression, tags or mask");
+            "--host: size: found 'an unknown key'; expected receive, qps_per_srq, qps_per_cq, depth, buffer, sges, "
+            "sge_bytes, layout, refill, cqes, page, wqe_order, cq_compression, completions, moderation_count, "
+            "moderation_period, service, service_time, workers, tags, mask, tag_order, tag_window, unexpected_ppm, "
+            "unexpected_lag, any_source_ppm, any_tag_ppm, delete_ppm, sync_lag or failing_ppm");
   EXPECT_EQ(refusal("page=4k"), "--host: page: found '4k'; expected 4K, 2M or 1G");
   EXPECT_EQ(refusal("wqe_order=random"),
             "--host: wqe_order: found 'random'; expected sequential, shuffled or completion");
@@ -120,6 +165,34 @@ const RegionPlan& region(const HostPlan& plan, Key key) {
 bool has_note(const HostPlan& plan, const std::string& part) {
   return std::any_of(plan.notes.begin(), plan.notes.end(),
                      [&part](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+TEST(HostPlan, SrqsAndCqsAreSharedByNeighbours) {  // R2, R11
+  std::vector<SurveyedQp> qps;
+  for (std::uint32_t n = 0; n < 5; ++n) qps.push_back(qp(0x21 + n));
+  const HostPlan plan = make_host_plan(survey_of(qps), parse_host_options("receive=srq,qps_per_srq=2,qps_per_cq=3"));
+  ASSERT_EQ(plan.queues.size(), 3u);
+  ASSERT_EQ(plan.cqs.size(), 2u);
+  std::set<std::uint32_t> numbers;
+  for (const QueuePlan& q : plan.queues) numbers.insert(q.context.number);
+  EXPECT_EQ(numbers.size(), 3u);
+  for (std::uint32_t n = 0; n < 5; ++n) {
+    EXPECT_EQ(plan.qps[n].queue, n / 2);
+    EXPECT_EQ(raw(plan.qps[n].context.receive_cq), n / 3);
+  }
+  EXPECT_EQ(make_host_plan(survey_of(qps), parse_host_options("receive=srq")).queues.size(), 1u);
+  EXPECT_EQ(plan.cqs[0].slots, 65536u);
+  EXPECT_GE(raw(plan.cqs[1].base), raw(plan.cqs[0].base) + 65536u * 64);
+}
+
+TEST(HostPlan, ManyCqsAreSmallUnlessTheyAreAskedToBeLarge) {
+  std::vector<SurveyedQp> qps;
+  for (std::uint32_t n = 0; n < 64; ++n) qps.push_back(qp(0x21 + n));
+  const auto slots = [&](const char* host) {
+    return make_host_plan(survey_of(qps), parse_host_options(host)).cqs[63].slots;
+  };
+  EXPECT_EQ(slots("qps_per_cq=1"), 16384u);
+  EXPECT_EQ(slots("qps_per_cq=1,cqes=1024"), 1024u);
 }
 
 TEST(HostPlan, AQpIsWhatTheSurveyFound) {
