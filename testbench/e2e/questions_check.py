@@ -96,6 +96,7 @@ def chain(bench):
 
 class Curve:
     """Stands for a subject: figures by the value of x, without a run."""
+    places = subject.FIGURES
 
     def __init__(self, of, seeds=1):
         self.of, self.seeds, self.runs, self.is_record = of, seeds, 0, False
@@ -251,7 +252,7 @@ def together(bench):
     known = parameters(str(bench.options.rxnic))
 
     class Joint:
-        runs, is_capture = 0, False
+        runs, is_capture, places = 0, False, subject.FIGURES
 
         def __init__(self):
             self.base = self.ask([subject.Point()])[0]
@@ -293,6 +294,14 @@ def workload(bench):
     bench.expect(len({row["rates.packets_per_s"] for row in found["rows"]}) > 3, f"the key acts: {found['rows']}")
     bound = asked(bench, "why", page, "--most", "1", "--set", "dma_engine.tlp_rate_mbps=1000")
     bench.expect_equal(bound["binding"][:1], ["pcie_bandwidth"], "what binds a workload")
+    for kind, place in (("read", "read_latency_ns"), ("write", "write_latency_ns")):
+        text = f"packets = 60\n[[senders]]\nqps = 4\nbytes = 64\n[senders.mix]\n{kind} = 1\n"
+        page.write_text(text, encoding="utf-8")
+        words = bench.rxnic("sensitivity", page, "--only", "nic.link_gbps").stdout
+        bench.expect(f" of {kind.upper()}s, drops" in words, f"{kind}: {words}")
+        run = rxnic_model.replay(page, seed=1, program=bench.options.rxnic)
+        found = asked(bench, "sensitivity", page, "--only", "nic.link_gbps")
+        bench.expect_equal(found["base"]["p99"], run[f"{place}.p99"], f"p99 of {kind}s")
     for arguments, *parts in [(["workload.senders.qqs=1..4"], "workload.senders.qqs", "senders.qps"),
                               (["workload.senders.qps"], "workload.senders.qps=1..64:x2"),
                               (["workload.senders.arrivals=1..4"], "a whole number")]:

@@ -16,11 +16,11 @@ import math
 
 from ..command_line import CommandParser
 from ..expression import Expression, ExpressionError
-from ..program import UsageError
+from ..program import RunError, UsageError
 from ..runs import frame_of
 from . import words
 from .axis import Axis, spread
-from .subject import FIGURES, Subject, add_arguments
+from .subject import Subject, add_arguments
 
 CUT = 4
 PROBES = 4
@@ -33,9 +33,10 @@ EXTREMES = {"max", "min"}
 class Condition:
     """A condition on figures; `figure` is the one that max and min are of, or None."""
 
-    def __init__(self, text, known):
+    def __init__(self, text, subject):
+        self.places = subject.places
         try:
-            self.expression = Expression(text, [*known, *FIGURES, *EXTREMES])
+            self.expression = Expression(text, [*subject.base.figures, *self.places, *EXTREMES])
         except ExpressionError as wrong:
             raise UsageError(f"the condition: {wrong}") from None
         self.text = text
@@ -48,11 +49,11 @@ class Condition:
             if len(figures) != 1:
                 raise UsageError(f"the condition: found max or min beside {', '.join(figures)}; expected one "
                                  "figure, which they are of")
-            self.figure = FIGURES.get(figures[0], figures[0])
+            self.figure = self.places.get(figures[0], figures[0])
 
     def holds(self, run, extremes):
         """For one run; `extremes` are those of its seed."""
-        values = dict(run.figures) | {name: run.figures.get(place) for name, place in FIGURES.items()} | extremes
+        values = dict(run.figures) | {name: run.figures.get(place) for name, place in self.places.items()} | extremes
         try:
             return bool(self.expression.value(values))
         except ExpressionError as wrong:
@@ -64,7 +65,7 @@ class Search:
 
     def __init__(self, subject, axis, text, largest=False):
         self.subject, self.axis, self.largest = subject, axis, largest
-        self.condition = Condition(text, list(subject.base.figures))
+        self.condition = Condition(text, subject)
         self.values = axis.values[::-1] if largest else axis.values
         self.answers = {}
         self.remarks = []
@@ -152,7 +153,7 @@ class Search:
     def as_json(self):
         also = [self.condition.figure] if self.condition.figure else []
         rows = [{"value": value, "holds": held, "refused": answer.refused,
-                 **{name: answer.figures.get(place) for name, place in FIGURES.items()},
+                 **{name: answer.figures.get(place) for name, place in self.subject.places.items()},
                  **{name: answer.figures.get(name) for name in also}} for value, answer, held in self.rows]
         return {"question": "find", "of": self.subject.title(), "vary": self.axis.name,
                 "range": [self.axis.values[0], self.axis.values[-1]], "condition": self.condition.text,
@@ -180,12 +181,15 @@ class Search:
                              "than as it is.")
         seeds = f", with each of {self.subject.seeds} seeds" if self.subject.seeds > 1 else ""
         lines += [f"   {remark}" for remark in self.remarks]
+        refused = [answer.refused.splitlines()[0] for _, answer, _ in self.rows if answer.refused]
+        if refused:
+            lines.append(f"   {len(refused)} values were refused, and count as not holding: {refused[0]}")
         if self.monotone and self.value is not None:
             lines.append(f"   Its neighbours, and values spread over the range, agree{seeds}.")
         figure = self.condition.figure
         rows = [[self.axis.name, "holds", "rate", "p50", "p99", "drops", *([figure] if figure else [])]]
         for value, answer, held in sorted(self.rows, key=lambda row: row[0]):
-            f = {name: answer.figures.get(place) for name, place in FIGURES.items()}
+            f = {name: answer.figures.get(place) for name, place in self.subject.places.items()}
             rows.append([words.plain(value), "refused" if answer.refused else "yes" if held else "no",
                          words.rate(f["rate"]), words.time_ns(f["p50"]), words.time_ns(f["p99"]),
                          words.plain(f["drops"]), *([words.plain(answer.figures.get(figure))] if figure else [])])
@@ -242,9 +246,9 @@ class Knee:
 
     def __init__(self, subject, axis, figure):
         self.subject, self.axis = subject, axis
-        self.figure = FIGURES.get(figure, figure)
+        self.figure = subject.places.get(figure, figure)
         if not isinstance(subject.base.figures.get(self.figure), (int, float)):
-            Condition(f"{figure} > 0", list(subject.base.figures))  # says which figure was perhaps meant
+            Condition(f"{figure} > 0", subject)  # says which figure was perhaps meant
             raise UsageError(f"--knee: found '{figure}'; expected a figure that is a number in the run")
         last = len(axis.values) - 1
         places = {0, last} | {n for n in range(last + 1)} if last < KNEE_POINTS else {0, last}
@@ -256,6 +260,9 @@ class Knee:
         self.value = self.before = self.behind = None
         self.each = "doubling" if axis.values[0] > 0 else "step of 1"
         self._ask(places)
+        if not self._curve():
+            said = [answer.refused for answer in self.known.values() if answer.refused]
+            raise RunError(said[0] if said else f"no run has {self.figure}", 1)
         for _ in range(40):
             found = self._look()
             if found is None or not self._refine(found):

@@ -18,7 +18,7 @@ from ..program import UsageError
 from ..runs import frame_of
 from . import words
 from .axis import Axis
-from .subject import FIGURES, Point, Subject, add_arguments, warn
+from .subject import Point, Subject, add_arguments, warn
 
 BATCH = 8
 DOWNWARD = ("p50", "p90", "p99", "p999", "max", "mean", "drops", "total", "misses", "waits", "dropped", "naks")
@@ -54,7 +54,7 @@ class Pareto:
         self.optuna.logging.set_verbosity(self.optuna.logging.ERROR)
         self.subject, self.axes, self.seed = subject, axes, seed
         self.draws = {axis.name: Draw(axis, self.optuna.distributions) for axis in axes}
-        self.name, self.figure = figure, FIGURES.get(figure, figure)
+        self.name, self.figure = figure, subject.places.get(figure, figure)
         if not isinstance(subject.base.figures.get(self.figure), (int, float)):
             raise UsageError(f"--figure: found '{figure}'; expected rate, p50, p99, drops, or a number of report.json "
                              "in the run")
@@ -127,7 +127,7 @@ class Pareto:
         for n, (one, point, answer) in enumerate(zip(values, points, answers)):
             row = {"trial": len(self.trials) + n, "values": one, "drawn": drawn[n], "refused": answer.refused,
                    "bits": None if answer.refused else self.subject.bits(point), self.figure: None}
-            row |= {name: answer.figures.get(place) for name, place in FIGURES.items()}
+            row |= {name: answer.figures.get(place) for name, place in self.subject.places.items()}
             row[self.figure] = answer.figures.get(self.figure)
             if row[self.figure] is None and not row["refused"]:
                 row["refused"] = f"the run has no {self.figure}"
@@ -149,7 +149,8 @@ class Pareto:
     def rows(self):
         """The front, a flat row a point."""
         return [{"trial": one["trial"], "total_bits": one["bits"], self.figure: one[self.figure],
-                 **{place: one[name] for name, place in FIGURES.items()}, **one["values"]} for one in self.front]
+                 **{place: one[name] for name, place in self.subject.places.items()}, **one["values"]}
+                for one in self.front]
 
     def frame(self):
         """A pandas.DataFrame, the front, a row a point."""

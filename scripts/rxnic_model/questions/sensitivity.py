@@ -13,7 +13,7 @@ import dataclasses
 from ..command_line import CommandParser
 from ..runs import frame_of
 from . import words
-from .subject import FIGURES, Point, Subject, add_arguments
+from .subject import Point, Subject, add_arguments
 
 LEAST = 0.001
 
@@ -71,7 +71,7 @@ class Sensitivity:
 
     def __init__(self, subject, only=(), least=LEAST):
         self.subject, self.least = subject, least
-        self.base = {name: subject.base.figures.get(place) for name, place in FIGURES.items()}
+        self.base = {name: subject.base.figures.get(place) for name, place in subject.places.items()}
         known = {name: one for name, one in subject.parameters().items()
                  if not only or any(name == word or name.startswith(word + ".") for word in only)}
         pairs = [(name, value) for name, one in known.items() for value in other_values(one)]
@@ -79,7 +79,7 @@ class Sensitivity:
         trials = collections.defaultdict(list)
         why_not = {}
         for (name, value), answer in zip(pairs, answers):
-            figures = {key: answer.figures.get(place) for key, place in FIGURES.items()}
+            figures = {key: answer.figures.get(place) for key, place in subject.places.items()}
             changes = {key: words.share(figures[key], self.base[key]) for key in ("rate", "p50", "p99")}
             changes["drops"] = (figures["drops"] or 0) - (self.base["drops"] or 0) if not answer.refused else None
             trials[name].append(Trial(value, figures, changes, answer.refused))
@@ -116,10 +116,8 @@ def _reason(one):
 
 def text_of(found):
     """The answer in words: what moves most, all that moves, what moves nothing and why."""
-    base = found.base
     lines = [f"sensitivity: {found.subject.title()}",
-             f"as it is: {words.rate(base['rate'])}, p50 {words.time_ns(base['p50'])}, "
-             f"p99 {words.time_ns(base['p99'])}, drops {words.plain(base['drops'])}", ""]
+             words.as_it_is(found.subject), ""]
     total = len(found.parameters)
     if found.moving:
         first = found.moving[0]

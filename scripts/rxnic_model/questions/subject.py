@@ -4,7 +4,8 @@
   R1  A point is run once; asked again, its figures are there already.
   R2  The figures of a point are the means over the seeds; a figure that one seed does not have is left out.
   R3  A point that the program refuses, or that fails, is its message. It ends no question, unless it is the first one.
-  R4  A record is run closed-loop at every point, the first one too, so that all points mean the same.
+  R4  p50 and p99 are of messages that end in a completion; where there are none, of WRITEs, or of READs.
+  R5  A record is run closed-loop at every point, the first one too, so that all points mean the same.
 """
 import json
 import pathlib
@@ -18,8 +19,15 @@ from .progress import Progress
 
 FIGURES = {"rate": "rates.packets_per_s", "p50": "latency_ns.p50", "p99": "latency_ns.p99",
            "drops": "packets.dropped.total"}
+LATENCIES = {"latency_ns": "", "write_latency_ns": " of WRITEs", "read_latency_ns": " of READs"}  # and what they are of
 CANNOT_ACT = " cannot act in this run: "
 UNTOUCHED = "nic.clock_period_ps"  # set to its own value, it makes the repeat of a record a what-if
+
+
+def places_in(figures):
+    """FIGURES of a run with these figures (R4)."""
+    of = next((name for name in LATENCIES if figures.get(f"{name}.count")), "latency_ns")
+    return FIGURES | {name: f"{of}.{name}" for name in ("p50", "p99")}
 
 
 class Point:
@@ -120,6 +128,7 @@ class Subject:
         self.base = self.ask([Point()], "the configuration as it is")[0]
         if self.base.refused:
             raise rxnic.RunError(self.base.refused, 2)
+        self.places = places_in(self.base.figures)
 
     @classmethod
     def of(cls, options):

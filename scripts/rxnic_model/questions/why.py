@@ -14,7 +14,7 @@ from ..command_line import CommandParser
 from ..runs import frame_of
 from . import words
 from .resources import resources
-from .subject import FIGURES, Point, Subject, add_arguments
+from .subject import Point, Subject, add_arguments
 
 LEAST = 0.02
 ALIKE = 0.8  # of what the best one brings
@@ -63,7 +63,7 @@ class Why:
     def __init__(self, subject, least=LEAST, most=STEPS):
         self.subject, self.least, self.most = subject, least, most
         self.parameters = subject.parameters()
-        self.base = {name: subject.base.figures.get(place) for name, place in FIGURES.items()}
+        self.base = {name: subject.base.figures.get(place) for name, place in subject.places.items()}
         self.effects = self._relieved(Point(), "each resource without its limit")
         self.doublings = self._doubled()
         self.together = False
@@ -74,9 +74,9 @@ class Why:
         self.verdict = subject.base.runs[0].report.get("verdict", {})
 
     def _effect(self, resource, point, answer, before):
-        rate, p99 = (answer.figures.get(FIGURES[name]) for name in ("rate", "p99"))
-        return Effect(resource, point, rate, p99, words.share(rate, before.get(FIGURES["rate"])),
-                      words.share(p99, before.get(FIGURES["p99"])), answer.refused)
+        rate, p99 = (answer.figures.get(self.subject.places[name]) for name in ("rate", "p99"))
+        return Effect(resource, point, rate, p99, words.share(rate, before.get(self.subject.places["rate"])),
+                      words.share(p99, before.get(self.subject.places["p99"])), answer.refused)
 
     def _asked(self):
         """Resources that a question about this source can relieve."""
@@ -102,8 +102,8 @@ class Why:
         before = self.subject.bits(Point())
         moved = [(name, point, answer) for (name, point), answer in zip(points.items(), answers) if not answer.refused]
         return {name: Doubling(point.values, self.subject.bits(point) - before,
-                               words.share(answer.figures.get(FIGURES["rate"]), self.base["rate"]),
-                               words.share(answer.figures.get(FIGURES["p99"]), self.base["p99"]))
+                               words.share(answer.figures.get(self.subject.places["rate"]), self.base["rate"]),
+                               words.share(answer.figures.get(self.subject.places["p99"]), self.base["p99"]))
                 for name, point, answer in moved}
 
     def _best(self, effects):
@@ -136,7 +136,7 @@ class Why:
         everything = Point()
         for _, point in pairs:
             everything = everything.joined(point)
-        rate = self.subject.ask([everything], "all without their limits")[0].figures.get(FIGURES["rate"])
+        rate = self.subject.ask([everything], "all without their limits")[0].figures.get(self.subject.places["rate"])
         if (words.share(rate, self.base["rate"]) or 0) < self.least:
             return []
         without = []
@@ -149,7 +149,7 @@ class Why:
         answers = self.subject.ask(without, "all but one without their limits")
         found = []
         for (kept, point), answer in zip(pairs, answers):
-            loss = words.share(answer.figures.get(FIGURES["rate"]), rate)
+            loss = words.share(answer.figures.get(self.subject.places["rate"]), rate)
             if loss is not None and -loss >= self.least:
                 found.append((loss, kept, point))
         self.together = bool(found)
@@ -237,9 +237,7 @@ def _doubling(one):
 
 def text_of(why):
     """The answer in words, the reason before the numbers."""
-    base = why.base
-    lines = [f"why: {why.subject.title()}", f"as it is: {words.rate(base['rate'])}, p50 {words.time_ns(base['p50'])}, "
-                                            f"p99 {words.time_ns(base['p99'])}, drops {words.plain(base['drops'])}", ""]
+    lines = [f"why: {why.subject.title()}", words.as_it_is(why.subject), ""]
     if why.together:
         lines.append("No resource alone moves the rate; these bind together:")
     if not why.steps:

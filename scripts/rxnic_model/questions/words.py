@@ -2,6 +2,8 @@
 """Numbers as people read them, and what every question says alike."""
 import json
 
+from .subject import LATENCIES
+
 
 def plain(value):
     """1234567.0 as 1 234 567; small ones with a few digits."""
@@ -36,6 +38,14 @@ def bits(value):
         if abs(value) >= size:
             return f"{value / size:.3g} {unit}"
     return f"{plain(value)} bits"
+
+
+def as_it_is(subject):
+    """The figures before anything is changed, in a line."""
+    base = {name: subject.base.figures.get(place) for name, place in subject.places.items()}
+    of = LATENCIES[subject.places["p99"].partition(".")[0]]
+    return (f"as it is: {rate(base['rate'])}, p50 {time_ns(base['p50'])}, p99 {time_ns(base['p99'])}{of}, "
+            f"drops {plain(base['drops'])}")
 
 
 def share(new, old):
