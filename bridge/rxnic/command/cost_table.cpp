@@ -163,7 +163,7 @@ std::string cost_text(const CostTable& cost) {
   for (const auto& [name, apart] : cost.apart) {
     text += fmt::format("{:<44} {}; the nearest NIC: {}\n", name, kNotMeasured, apart);
   }
-  text += "all other blocks                             not measured: they have no RTL\n";
+  text += "all other blocks                             not measured: without RTL, or never tried\n";
 
   text += fmt::format("\n{:<38} {:<10} {:>6} {:>9} {:>9} {:>12}  {}\n", "memory", "made of", "ports", "entries",
                       "bits each", "bits", "estimated by");
