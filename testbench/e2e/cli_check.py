@@ -56,7 +56,10 @@ SCRIPTS = {
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",
-             "shuffled", "completion", "tags=", "mask=", "cq_compression=", "on|off"]
+             "shuffled", "completion", "tags=", "mask=", "cq_compression=", "on|off", "qps_per_srq=",
+             "qps_per_cq=", "sge_bytes=", "tag_order=", "reversed", "tag_window=", "unexpected_ppm=", "unexpected_lag=",
+             "any_source_ppm=", "any_tag_ppm=", "delete_ppm=", "failing_ppm=", "sync_lag=", "service=", "service_time=",
+             "exponential", "workers=", "completions=", "events", "moderation_count=", "moderation_period="]
 
 
 def refused(bench, code, arguments, *parts):

@@ -106,11 +106,18 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_option("--host", options_.host,
                  "The synthesised host, key=value,...:\n"
                  "receive=rq|srq|tm_srq  an RQ for each QP, or one SRQ, or one with tag matching\n"
-                 "depth=N, buffer=BYTES, sges=N  receives kept posted, bytes and SGEs of each\n"
+                 "qps_per_srq=N, qps_per_cq=N  QPs that share an SRQ, a CQ (default: all)\n"
+                 "depth=N, buffer=BYTES, sges=N  receives kept posted, bytes and SGEs of each (or sge_bytes=64+4032)\n"
                  "refill=on_completion|batch:N  when receives are posted again\n"
                  "layout=linked_list|cyclic  of an SRQ\n"
                  "wqe_order=completion|sequential|shuffled  order of a linked list's slots (shuffled: by --seed)\n"
                  "tags=N, mask=HEX  tags of the next messages kept posted (with tm_srq), bits that are compared\n"
+                 "tag_order=in_order|reversed|shuffled, tag_window=N  tags of so many messages in another order\n"
+                 "unexpected_ppm=N, unexpected_lag=N  messages whose receive is posted so many messages later\n"
+                 "any_source_ppm=N, any_tag_ppm=N, delete_ppm=N, failing_ppm=N  tags with wildcards, deleted ones,\n"
+                 "operations that fail; sync_lag=N  unexpected messages that are reported late\n"
+                 "service=NS, service_time=fixed|exponential, workers=N  the program serves each message first\n"
+                 "completions=polled|events, moderation_count=N, moderation_period=US  events instead of polling\n"
                  "page=4K|2M|1G  pages of memory regions and buffers\n"
                  "cqes=N, cq_compression=on|off  slots of a CQ, whether completions are compressed");
   app.add_option("--pair", options_.pairs,
