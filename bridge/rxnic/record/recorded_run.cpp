@@ -153,10 +153,13 @@ void compare_report(const std::string& path, RecordedRun& run, ReplayState& stat
 std::string host_log_file(const std::string& folder) { return std::filesystem::path(folder) / kHostLogFile; }
 std::string wire_file(const std::string& folder) { return std::filesystem::path(folder) / kWireFile; }
 
-// A record that was made before there was a parameter has its default. (R3)
+std::string recorded_config(const HostLogHeader& header) {
+  return fmt::format("base = \"{}\"\n{}", kDefaultConfig, header.params);
+}
+
 Params recorded_params(const HostLogHeader& header, const std::string& log) {
   try {
-    return parse_config(fmt::format("base = \"{}\"\n{}", kDefaultConfig, header.params), log);
+    return parse_config(recorded_config(header), log);
   } catch (const ConfigError& e) {
     throw TraceError::at_line(log, kParamsLine, fmt::format("the parameter {}: {}", e.key(), e.found()), e.expected());
   }

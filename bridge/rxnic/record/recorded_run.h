@@ -53,5 +53,7 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
 // The parameters of a recorded run; the addresses of its NICs, whose number is checked, too. Both throw TraceError.
 Params recorded_params(const HostLogHeader& header, const std::string& log);
 NicAddresses recorded_addresses(const HostLogHeader& header, const std::string& log);
+// The parameters as the text of a configuration, with the defaults of later ones. (R3)
+std::string recorded_config(const HostLogHeader& header);
 
 }  // namespace rxnic

@@ -121,7 +121,8 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   const std::string log = host_log_file(folder);
   const HostLogHeader header = HostLogReader(log).header();
   const Params recorded = recorded_params(header, log);
-  const Params params = o.config ? load_config(*o.config, o.overrides) : parse_config(header.params, log, o.overrides);
+  const Params params =
+      o.config ? load_config(*o.config, o.overrides) : parse_config(recorded_config(header), log, o.overrides);
   refuse_other_layouts(recorded, params);
 
   WhatIfRun run;
