@@ -30,7 +30,7 @@ class SenderGroupTest : public testing::Test {
   SenderGroup& group() {
     if (!layout_) {
       layout_.emplace(page);
-      group_.emplace(page, *layout_, 0, kLinkGbps);
+      group_.emplace(page, *layout_, 0, kLinkGbps, nullptr, tagged);
       for (std::uint32_t qp = 0; qp < layout_->qps(); ++qp) qps.emplace_back(&limits, Psn{0});
     }
     return *group_;
@@ -48,6 +48,7 @@ class SenderGroupTest : public testing::Test {
 
   WorkloadPage page;
   SenderQp::Limits limits;
+  std::uint64_t tagged = 0;
   std::vector<SenderQp> qps;
 
  private:
@@ -124,7 +125,7 @@ TEST_F(SenderGroupTest, MessagesGoToQpsInOrderInUniformAndZipfShares) {
     one.senders.front().qps = 8;
     one.senders.front().choice = choice;
     const WorkloadLayout layout(one);
-    SenderGroup senders_of(one, layout, 0, kLinkGbps);
+    SenderGroup senders_of(one, layout, 0, kLinkGbps, nullptr, tagged);
     const std::vector<SenderQp> idle(8, SenderQp(&limits, Psn{0}));
     std::array<double, 8> counts{};
     for (int i = 0; i < kMessages; ++i) counts.at(*senders_of.arrive(idle)) += 1;
