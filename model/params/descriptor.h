@@ -28,11 +28,13 @@ enum class RunFeature : std::uint8_t {
   kTagMatching,
   kTags,
   kCompression,
+  kArmed,
+  kSeveralCqs,
   kNone
 };
-inline constexpr std::string_view kRunFeatureNames[] = {"any",          "capture",    "programs",    "switch",
-                                                        "marked",       "srq_layout", "linked_list", "cyclic",
-                                                        "tag_matching", "tags",       "compression", "none"};
+inline constexpr std::string_view kRunFeatureNames[] = {
+    "any",    "capture",      "programs", "switch",      "marked", "srq_layout",  "linked_list",
+    "cyclic", "tag_matching", "tags",     "compression", "armed",  "several_cqs", "none"};
 
 struct ParamDescriptor {
   std::string_view section;

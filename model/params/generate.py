@@ -23,7 +23,7 @@ TYPE_LIMITS = {"u32": 2**32 - 1, "u64": 2**63 - 1}  # TOML integers have 63 bits
 FIELDS = {"type", "unit", "default", "kind", "sentence", "evidence", "source"}
 # What a run must have for a parameter to act in it; the first is every run.
 ACTS_IN = ("any", "capture", "programs", "switch", "marked", "srq_layout", "linked_list", "cyclic", "tag_matching",
-           "tags", "compression", "none")
+           "tags", "compression", "armed", "several_cqs", "none")
 WHEN_FIELDS = {"acts_in", "otherwise", "needs"}
 EXTRA_FIELDS = {
     "u32": {"range", "power_of_two"},

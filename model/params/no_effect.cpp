@@ -91,8 +91,9 @@ class SetParameters {
 }  // namespace
 
 RunFeatures features_of_programs(const Params& params, std::uint32_t nics) {
-  // Programs make QPs, SRQs and CQs, which all ask for compression.
-  RunFeatures run{RunFeature::kPrograms, RunFeature::kSrqLayout, RunFeature::kCyclic, RunFeature::kCompression};
+  // Programs make QPs, SRQs and CQs, which all ask for compression, and may arm them.
+  RunFeatures run{RunFeature::kPrograms,    RunFeature::kSrqLayout, RunFeature::kCyclic,
+                  RunFeature::kCompression, RunFeature::kArmed,     RunFeature::kSeveralCqs};
   if (nics > 1) run.add(RunFeature::kSwitch);
   const bool marks = params.fabric.ecn_threshold_bytes != 0 || params.fabric.mark_ppm != 0;
   if (nics > 1 && marks && params.requester.dcqcn) run.add(RunFeature::kMarked);

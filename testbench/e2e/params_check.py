@@ -205,6 +205,7 @@ def warnings(bench):
             ("receive=rq", [], "dma_engine.latency_seed=2", "dma_engine.write_latency_spread_ps!=0"),
             ("receive=rq", [], "cqe_generator.compression_max=2", "cqe_generator.compression=true"),
             ("receive=rq", [], "cqe_generator.cq_contexts=1", "one CQ"),
+            ("receive=rq", [], "cqe_generator.moderation_timers=1", "no CQ is armed"),
             ("receive=rq", [], "dma_engine.relaxed_ordering=true", "dma_engine.write_latency_spread_ps!=0"),
             ("receive=rq", [], "ack_generator.coalesce_timer_ps=1000", "ack_generator.coalesce_packets!=1"),
     ]:
@@ -223,6 +224,8 @@ def warnings(bench):
             ["--set", "dma_engine.write_latency_spread_ps=1", "--set", "dma_engine.latency_seed=2"],
             ["--host", "receive=srq", "--set", "srq_wqe_fetcher.srq_layout=cyclic"],
             ["--host", "receive=tm_srq,tags=4", "--set", "tag_match_cam.entries=1"],
+            ["--host", "completions=events", "--set", "cqe_generator.moderation_timers=1"],
+            ["--host", "qps_per_cq=1", "--set", "cqe_generator.cq_contexts=1"],
     ]:
         unduly = [text for text in replayed(*arguments) if "cannot act" in text]
         bench.expect_equal(unduly, [], f"{arguments}: warnings")

@@ -41,6 +41,8 @@ void complete_host_options(HostOptions& options, Params& params) {
 RunFeatures features_of(const HostOptions& options, const HostPlan& plan) {
   RunFeatures run{RunFeature::kCapture};
   if (options.cq_compression != CqCompression::kOff) run.add(RunFeature::kCompression);
+  if (options.completions.events) run.add(RunFeature::kArmed);
+  if (plan.cqs.size() > 1) run.add(RunFeature::kSeveralCqs);
   for (const QueuePlan& q : plan.queues) {
     if (q.context.kind == WqKind::kSrq && !options.layout_chosen) run.add(RunFeature::kSrqLayout);
     run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
