@@ -34,10 +34,11 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       posts_(kMaxScheduled),
       doorbells_(kMaxScheduled) {}
 
-void HostModel::add_cq(const CqContext& cq) {
+void HostModel::add_cq(const CqContext& cq, bool armed) {
   cq_index_.insert(raw(cq.number), static_cast<std::uint32_t>(cqs_.size()));
   cqs_.push_back({cq});
-  if (!cq.polled_only) {  // (R8)
+  cqs_.back().armed = armed;
+  if (armed) {  // (R8)
     doorbells_.push({Due::Kind::kArm, cq_index_.at(raw(cq.number)), 0}, Cycle{0});
   }
   const std::vector<std::uint8_t> ones(cqe_bytes_, 0xff);
@@ -87,7 +88,8 @@ Cycle HostModel::step(Cycle now) {
     const Event event = completion_events.pop(now);
     worked = true;
     if (event.type != EventType::kCompletion) continue;
-    polls_.push({Due::Kind::kPoll, cq_index_.at(event.number), 0}, now + latest(poll_latency_, Cycle{1}));
+    const std::uint32_t index = cq_index_.at(event.number);
+    if (cqs_[index].armed) polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
   }
   // (2) CQEs that became visible
   while (landed.can_pop(now)) {
@@ -100,7 +102,7 @@ Cycle HostModel::step(Cycle now) {
       if (c.matched) latencies_->on_matched(c.status, c.times, now);
     }
     worked = true;
-    if (cqs_[index].polled_soon || !cqs_[index].context.polled_only) continue;
+    if (cqs_[index].polled_soon || cqs_[index].armed) continue;
     cqs_[index].polled_soon = true;
     polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
   }
@@ -196,9 +198,8 @@ void HostModel::poll(std::uint32_t index, Cycle now) {
     }
     cq.consumer += (cqe.mini_count + kMiniCqesPerSlot - 1) / kMiniCqesPerSlot;
   }
-  const bool arms = !cq.context.polled_only;  // (R8)
-  if (cq.consumer == before && !arms) return;
-  doorbells_.push({arms ? Due::Kind::kArm : Due::Kind::kConsumer, index, cq.consumer},
+  if (cq.consumer == before && !cq.armed) return;  // (R8)
+  doorbells_.push({cq.armed ? Due::Kind::kArm : Due::Kind::kConsumer, index, cq.consumer},
                   now + latest(doorbell_latency_, Cycle{1}));  // (R3)
 }
 

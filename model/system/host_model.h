@@ -12,8 +12,8 @@
 //   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs, and the first tags.
 //   R7  With an application (application.h) a received message is served first. Then its buffer, or its tag, is posted
 //       again.
-//   R8  A CQ that is not only polled: the program arms it, and polls it poll_latency after its event. The doorbell that
-//       moves the consumer index arms it again.
+//   R8  An armed CQ: the program arms it, and polls it poll_latency after its event. The doorbell that moves the
+//       consumer index arms it again.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,8 @@ class HostModel final : public Block, public HostPorts {
   void hash(StateHash& h) const override;
 
   // Before the simulation starts: the CQ is filled with ones, the queue gets its first WQEs.
-  void add_cq(const CqContext& cq);
+  // `armed`: the program waits for its events (R8).
+  void add_cq(const CqContext& cq, bool armed = false);
   // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue. Then
   // the next entry counts; after the last entry there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
@@ -90,6 +91,7 @@ class HostModel final : public Block, public HostPorts {
     std::uint32_t consumer = 0;  // slots
     std::uint32_t visible = 0;   // completions that have landed and are not polled
     bool polled_soon = false;    // a poll is scheduled
+    bool armed = false;          // (R8)
   };
   struct Due {
     enum class Kind : std::uint8_t { kPoll, kPost, kRing, kConsumer, kArm } kind = Kind::kPoll;

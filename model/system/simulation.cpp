@@ -53,9 +53,9 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   observe_qps(nic, host.written(), o.latencies->tables());
 }
 
-void Simulation::create_cq(const CqContext& cq) {
+void Simulation::create_cq(const CqContext& cq, bool armed) {
   setup_.create_cq(cq);
-  host.add_cq(cq);
+  host.add_cq(cq, armed);
 }
 
 void Simulation::create_qp(const QpContext& qp) {

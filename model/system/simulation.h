@@ -36,7 +36,7 @@ class Simulation {
   void create_qp(const QpContext& qp);
   // Registers a region whose page n is at pages[n].
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages) { setup_.create_region(entry, pages); }
-  void create_cq(const CqContext& cq);
+  void create_cq(const CqContext& cq, bool armed = false);  // armed: HostModel, R8
   // Gives the queue its id; the host fills it with WQEs (`hold_after`: HostModel::add_queue).
   WqId create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after = {});
 

@@ -72,7 +72,7 @@ std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
     if (region.install_before == 0) sim.create_region(region.mpt, region.pages);
   }
   for (const SeedPlan& seed : plan.seeds) sim.memory.store(seed.address, seed.value);
-  for (const CqContext& cq : plan.cqs) sim.create_cq(cq);
+  for (const CqContext& cq : plan.cqs) sim.create_cq(cq, !cq.polled_only);
   std::vector<WqId> queues;
   for (const QueuePlan& q : plan.queues) {
     ReceiveRingParams ring;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/types/tag_matching.h"
+#include "traces/mpi_tag.h"
 
 namespace rxnic {
 namespace {
@@ -223,9 +224,9 @@ TEST_F(SenderGroupTest, KindsHaveTheSharesOfTheirWeights) {
 TEST_F(SenderGroupTest, TagsCountUpAndEagerMessagesBearThem) {
   senders().mix = {.send = 0, .eager = 1};
   senders().tags = 3;
-  for (const std::uint64_t tag : {0, 1, 2, 0}) {
+  for (const std::uint32_t tag : {0, 1, 2, 0}) {
     const SenderMessage m = group().message();
-    EXPECT_EQ(m.tag, tag);
+    EXPECT_EQ(m.tag, mpi_tag(tag, 0, 0));
     EXPECT_EQ(m.bytes, 64 + kTmhBytes);
   }
 }
