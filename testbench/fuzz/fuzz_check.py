@@ -21,7 +21,7 @@ SKIPPED = 77
 # Inputs of a run: a few seconds each.
 RUNS = {
     "capture_reader": 2000, "config": 1500, "device": 120, "events": 3000, "flow": 200000, "host_log": 3000,
-    "ip_offload": 200000, "manager": 60000, "pins": 50000, "record": 300, "report": 4000,
+    "ip_offload": 200000, "manager": 60000, "mpi_trace": 20000, "pins": 50000, "record": 300, "report": 4000,
     "request_body": 60000, "wire": 200000, "workload": 10000,
 }
 MOST_MEMORY = "2048"  # MiB
