@@ -6,10 +6,11 @@
 //       same. These are compared: addresses, UDP source port, IP identification, everything from the BTH to the ICRC. A
 //       packet that the capture cut is compared by its headers and its length. No sender repeats a packet that soon on
 //       its own; one that a NAK in between asked for is no copy. A NAK asks for kMostAskedFor PSNs, its own first, in
-//       all QPs between the two addresses: nothing has paired them yet. Copies are the sniffer's between two addresses
-//       when there are three for four other packets in each direction, and kFewestCopies in both. The sniffer then sees
-//       a mirror of both ports, or two interfaces, and nearly every frame twice. The first one stays, with the mark
-//       (ECN) of the other one. Where nearly each has a cut and a whole one, the whole one stays.
+//       all QPs between the two addresses: nothing has paired them yet. A copy of a NAK asks for none. Copies are the
+//       sniffer's between two addresses when there are three for four other packets in each direction, and
+//       kFewestCopies in both. The sniffer then sees a mirror of both ports, or two interfaces, and nearly every frame
+//       twice. The first one stays, with the mark (ECN) of the other one. Where nearly each has a cut and a whole one,
+//       the whole one stays.
 //   R2  Requests of a QP are swapped when a PSN is left out and all missing PSNs (kMostSwapped at most) come before
 //       kShortestTimeoutPs has passed. No NAK asks for them, and the QP then goes on with a new PSN: a retransmission
 //       would go on with what it had sent. The packets that were early are moved behind.

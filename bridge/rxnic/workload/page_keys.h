@@ -108,37 +108,21 @@ struct MemberOf<Member> {
 };
 
 template <auto Member>
+constexpr WorkloadKey ranged_key(KeyType type, std::string_view table, std::string_view key, std::string_view unit,
+                                 double least, double greatest, std::string_view sentence, std::string_view needs) {
+  const auto get = &MemberOf<Member>::get;
+  const auto set = &MemberOf<Member>::set;
+  return {table, key, type, unit, least, greatest, false, {}, sentence, needs, get, set};
+}
+template <auto Member>
 constexpr WorkloadKey integer_key(std::string_view table, std::string_view key, std::string_view unit, double least,
                                   double greatest, std::string_view sentence, std::string_view needs = "") {
-  return {table,
-          key,
-          KeyType::kInteger,
-          unit,
-          least,
-          greatest,
-          false,
-          {},
-          sentence,
-          needs,
-          &MemberOf<Member>::get,
-          &MemberOf<Member>::set};
+  return ranged_key<Member>(KeyType::kInteger, table, key, unit, least, greatest, sentence, needs);
 }
 template <auto Member>
 constexpr WorkloadKey number_key(std::string_view table, std::string_view key, std::string_view unit, double least,
                                  double greatest, std::string_view sentence, std::string_view needs = "") {
-  WorkloadKey k = {table,
-                   key,
-                   KeyType::kNumber,
-                   unit,
-                   least,
-                   greatest,
-                   false,
-                   {},
-                   sentence,
-                   needs,
-                   &MemberOf<Member>::get,
-                   &MemberOf<Member>::set};
-  return k;
+  return ranged_key<Member>(KeyType::kNumber, table, key, unit, least, greatest, sentence, needs);
 }
 template <auto Member>
 constexpr WorkloadKey choice_key(std::string_view table, std::string_view key,

@@ -118,6 +118,17 @@ TEST(SnifferEffects, OneAnswerToManyRequestsIsCopiedAsThey) {  // R1
   EXPECT_EQ(r.answers.equal, 1u);
 }
 
+// The NAK is in the last place of those that are kept, what it asks for in the first one.
+TEST(SnifferEffects, ACopyOfANakAsksForNothing) {  // R1
+  CaptureScene scene = doubled(exchange(31), 1000);
+  for (const std::uint64_t ns : {700'000, 700'500}) scene.request(ns, kQp, 32);
+  scene.answer(701'000, kQp, 31, 31, kNakSequence);
+  scene.request(702'000, kQp, 31);
+  scene.answer(702'500, kQp, 31, 31, kNakSequence);
+  scene.request(703'000, kQp, 31);
+  EXPECT_EQ(scene.replay().sniffer.copies, 62u + 3u);
+}
+
 TEST(SnifferEffects, FewRepetitionsAreRetransmissions) {  // R1
   EXPECT_EQ(doubled(exchange(1), 1000).replay().sniffer.copies, 0u) << "two are too few";
   EXPECT_EQ(doubled(exchange(2), 1000).replay().sniffer.copies, 4u);
