@@ -161,7 +161,8 @@ bool CaptureReader::next_record(CapturedFrame& out) {
   link_ = out.link;
   out.filled_bytes = 0;
   out.tunnel.reset();
-  if (out.link == LinkLayer::kEthernet) look_inside(out);
+  out.set_bytes(out.bytes);
+  if (out.link == LinkLayer::kEthernet && out.status == ParseStatus::kNotRdma) look_inside(out);
   notice_cut(out);
   if (out.truncated) fill(out);
   if (ignore_icrcs_) make_icrc_right(out);
@@ -195,7 +196,7 @@ void CaptureReader::fill(CapturedFrame& out) {
   if (fill_ == nullptr) return;
   if (h.udp_checksum != 0) store_be16(&filled_[h.bth_offset - 2u], 0);
   fill_(filled_, h);
-  out.bytes = filled_;
+  out.set_bytes(filled_);
   out.filled_bytes = static_cast<std::uint32_t>(filled_.size() - kept);
 }
 

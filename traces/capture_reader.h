@@ -64,6 +64,13 @@ struct CapturedFrame {
   bool truncated = false;          // the capture holds less than was on the wire
   LinkLayer link = LinkLayer::kEthernet;
   std::optional<Tunnel> tunnel;  // R7
+  // What parse() reads in `bytes`.
+  ParseStatus status = ParseStatus::kNotRdma;
+  Headers headers;
+  void set_bytes(Bytes b) {
+    bytes = b;
+    status = parse(bytes, link, headers);
+  }
   Bytes captured() const { return bytes.first(bytes.size() - filled_bytes); }
 };
 

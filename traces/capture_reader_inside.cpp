@@ -46,8 +46,6 @@ void CaptureReader::take_icrcs_as_right(IcrcCheck check, IcrcSeal seal) {
 
 // R7, R8
 void CaptureReader::look_inside(CapturedFrame& out) {
-  Headers h;
-  if (parse(out.bytes, out.link, h) != ParseStatus::kNotRdma) return;
   if (to_roce_port(out.bytes, udp_ports_, check_, seal_, inside_)) {
     ++on_other_udp_ports_;
     return adopt(out, inside_, out.wire_bytes);
@@ -72,6 +70,7 @@ void CaptureReader::look_inside(CapturedFrame& out) {
                  frame.begin() + static_cast<std::ptrdiff_t>(kept));
     wire_bytes = header + found->end - found->begin;
     frame = inner;
+    Headers h;
     const bool renumbered = to_roce_port(frame, udp_ports_, check_, seal_, inside_);
     if (!renumbered && parse(frame, out.link, h) == ParseStatus::kNotRdma && !looks_like_roce(frame, check_)) continue;
     on_other_udp_ports_ += renumbered;
@@ -82,7 +81,7 @@ void CaptureReader::look_inside(CapturedFrame& out) {
 
 void CaptureReader::adopt(CapturedFrame& out, const std::vector<std::uint8_t>& bytes, std::size_t wire_bytes) {
   if (&bytes != &inside_) inside_ = bytes;
-  out.bytes = inside_;
+  out.set_bytes(inside_);
   out.wire_bytes = static_cast<std::uint32_t>(std::max(wire_bytes, inside_.size()));
   out.truncated = inside_.size() < out.wire_bytes;
 }
@@ -90,10 +89,8 @@ void CaptureReader::adopt(CapturedFrame& out, const std::vector<std::uint8_t>& b
 // R6
 void CaptureReader::notice_cut(CapturedFrame& out) {
   if (out.truncated) return;
-  Headers h;
-  const ParseStatus status = parse(out.bytes, out.link, h);
-  if (status != ParseStatus::kTooShort && status != ParseStatus::kBadLength) return;
-  const std::size_t end = end_by_headers(out.bytes, h);
+  if (out.status != ParseStatus::kTooShort && out.status != ParseStatus::kBadLength) return;
+  const std::size_t end = end_by_headers(out.bytes, out.headers);
   if (end <= out.bytes.size()) return;
   out.wire_bytes = static_cast<std::uint32_t>(end);
   out.truncated = true;
@@ -102,10 +99,9 @@ void CaptureReader::notice_cut(CapturedFrame& out) {
 
 // R8
 void CaptureReader::make_icrc_right(CapturedFrame& out) {
-  Headers h;
-  if (parse(out.bytes, out.link, h) != ParseStatus::kOk || check_(out.bytes, h)) return;
+  if (out.status != ParseStatus::kOk || check_(out.bytes, out.headers)) return;
   sealed_.assign(out.bytes.begin(), out.bytes.end());
-  seal_(sealed_, h);
+  seal_(sealed_, out.headers);
   out.bytes = sealed_;
   ++icrcs_made_right_;
 }

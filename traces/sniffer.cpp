@@ -36,18 +36,18 @@ bool has_congestion_mark(const Headers& h) {
   return (h.traffic_class & kCongestionExperienced) == kCongestionExperienced;
 }
 
-// False: the capture has not got all headers of the packet. `padded` is working space.
-bool read_headers(const CapturedFrame& frame, std::vector<std::uint8_t>& padded, Headers& h) {
-  Bytes bytes = frame.bytes;
-  if (frame.truncated && frame.filled_bytes == 0 && frame.wire_bytes <= kMaxFrameBytes) {
-    padded.assign(bytes.begin(), bytes.end());
-    padded.resize(frame.wire_bytes);
-    bytes = padded;
-  }
-  return parse(bytes, frame.link, h) == ParseStatus::kOk && h.payload_offset <= frame.captured().size();
-}
-
 }  // namespace
+
+const Headers* WholeHeaders::of(const CapturedFrame& frame) {
+  if (!frame.truncated || frame.filled_bytes != 0 || frame.wire_bytes > kMaxFrameBytes) {
+    return frame.status == ParseStatus::kOk ? &frame.headers : nullptr;
+  }
+  padded_.assign(frame.bytes.begin(), frame.bytes.end());
+  padded_.resize(frame.wire_bytes);
+  const bool whole =
+      parse(padded_, frame.link, headers_) == ParseStatus::kOk && headers_.payload_offset <= frame.captured().size();
+  return whole ? &headers_ : nullptr;
+}
 
 void CopyFinder::ask_again(const Headers& nak) {
   for (std::size_t n = 0; n < count_; ++n) {
@@ -89,15 +89,17 @@ CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers
 void SnifferSurvey::add(const CapturedFrame& frame) {
   if (frames_++ == 0) first_ps_ = frame.time_ps;
   last_ps_ = frame.time_ps;
-  Headers h;
-  if (!read_headers(frame, padded_, h)) return;
+  const Headers* const found = headers_.of(frame);
+  if (found == nullptr) return;
+  const Headers& h = *found;
   const Bytes rest = frame.captured().subspan(h.payload_offset);
   const Bytes payload = rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes));
-  Direction& d = directions_[{h.source, h.destination}];
+  Direction* const d = direction(h);
+  if (d == nullptr) return;
   CopyFinder::Seen* const first = copies_.original(frame, h);
-  ++(first != nullptr ? d.copies : d.packets);
+  ++(first != nullptr ? d->copies : d->packets);
   if (first != nullptr) {
-    d.half_cut += first->cut != frame.truncated;
+    d->half_cut += first->cut != frame.truncated;
     if (has_congestion_mark(h) && !first->marked && found_.marked.size() < kMostMoves)
       found_.marked.push_back(first->number);
     first->marked |= has_congestion_mark(h);
@@ -108,14 +110,31 @@ void SnifferSurvey::add(const CapturedFrame& frame) {
   }
   const OpcodeInfo& op = opcode_info(h.opcode);
   if (op.transport == Transport::kUd) return;
-  if ((op.traits & kRequest) != 0) request(frame, h);
+  if ((op.traits & kRequest) != 0) request(frame, h, *d);
   if ((op.traits & kResponse) != 0) answer(h);
 }
 
-void SnifferSurvey::request(const CapturedFrame& frame, const Headers& h) {
+// nullptr: there are too many. (R5)
+SnifferSurvey::Direction* SnifferSurvey::direction(const Headers& h) {
+  for (auto* const known : recent_) {
+    if (known != nullptr && known->first.first == h.source && known->first.second == h.destination)
+      return &known->second;
+  }
+  const Ends ends{h.source, h.destination};
+  if (directions_.size() >= kMostFlows && !directions_.contains(ends)) return nullptr;
+  recent_ = {&*directions_.try_emplace(ends).first, recent_[0]};
+  return &recent_[0]->second;
+}
+
+void SnifferSurvey::request(const CapturedFrame& frame, const Headers& h, Direction& d) {
   const SniffedFlow key{h.source, h.destination, h.destination_qp};
-  if (flows_.size() >= kMostFlows && !flows_.contains(key)) return;
-  Flow& f = flows_[key];
+  auto place = d.flows.find(raw(key.qpn));
+  if (place == d.flows.end()) {
+    if (flows_ == kMostFlows) return;
+    ++flows_;
+    place = d.flows.try_emplace(raw(key.qpn)).first;
+  }
+  Flow& f = place->second;
   if (f.any && h.psn == f.last && !is_named(h, f)) return;  // once more at once: a copy, or of no matter here
   f.last = h.psn;
   const std::uint32_t traits = opcode_info(h.opcode).traits;
@@ -189,11 +208,11 @@ void SnifferSurvey::jump(const CapturedFrame& frame, const Headers& h, const Flo
 
 void SnifferSurvey::answer(const Headers& h) {
   if (is_nak(h)) {
-    for (auto f = flows_.lower_bound({h.destination, h.source, Qpn{}});
-         f != flows_.end() && f->first.source == h.destination && f->first.destination == h.source; ++f) {
-      Flow& flow = f->second;
-      if (std::find(flow.missing.begin(), flow.missing.end(), h.psn) != flow.missing.end())
-        settle_swap(f->first, flow, false);
+    const auto back = directions_.find({h.destination, h.source});
+    if (back == directions_.end()) return;
+    for (auto& [qpn, f] : back->second.flows) {
+      if (std::find(f.missing.begin(), f.missing.end(), h.psn) != f.missing.end())
+        settle_swap({h.destination, h.source, Qpn{qpn}}, f, false);
     }
     return;
   }
@@ -209,15 +228,18 @@ void SnifferSurvey::answer(const Headers& h) {
 }
 
 SnifferEffects SnifferSurvey::finish() {
-  for (auto& [key, f] : flows_) settle_swap(key, f, true);
+  for (auto& [ends, d] : directions_) {
+    for (auto& [qpn, f] : d.flows) settle_swap({ends.first, ends.second, Qpn{qpn}}, f, true);
+  }
   std::sort(found_.moves.begin(), found_.moves.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::sort(found_.marked.begin(), found_.marked.end());
   std::sort(found_.restarts.begin(), found_.restarts.end(),
             [](const auto& a, const auto& b) { return a.packet < b.packet; });
   const auto doubled = [](const Direction& d) { return d.copies * 4 >= d.packets * 3; };
+  const Direction none;
   for (const auto& [ends, d] : directions_) {  // (R1)
     const auto found = ends.first == ends.second ? directions_.end() : directions_.find({ends.second, ends.first});
-    const Direction back = found == directions_.end() ? Direction{} : found->second;
+    const Direction& back = found == directions_.end() ? none : found->second;
     if (!doubled(d) || !doubled(back) || d.copies + back.copies < kFewestCopies) continue;
     found_.doubled.insert(std::minmax(ends.first, ends.second));
     const std::uint64_t half_cut = d.half_cut + back.half_cut;
@@ -260,7 +282,7 @@ void SnifferFilter::mark(CapturedFrame& frame, const Headers& h) {
   } else if (h.encapsulation == Encapsulation::kRoceV2Ipv6) {
     network[1] |= 0x30;
   }
-  frame.bytes = marked_;
+  frame.set_bytes(marked_);
 }
 
 bool SnifferFilter::next(CapturedFrame& out) {
@@ -279,8 +301,9 @@ bool SnifferFilter::next(CapturedFrame& out) {
       continue;
     }
     if (effects_.doubled.empty() && effects_.moves.empty()) return true;
-    Headers h;
-    if (!read_headers(out, padded_, h)) return true;
+    const Headers* const found = headers_.of(out);
+    if (found == nullptr) return true;
+    const Headers h = *found;
     if (is_left_out(out, h)) continue;
     mark(out, h);
     while (next_move_ < effects_.moves.size() && effects_.moves[next_move_].first <= out.number) {

@@ -20,7 +20,8 @@
 //   R4  The capture is a sample, 1 packet in n, when as many steps of PSNs leave PSNs out as that n makes likely. This
 //       is 1 - 1/n of the steps, less a tenth, of kFewestSteps steps or more. The number n is the PSNs for each packet,
 //       3 at least.
-//   R5  Memory is bounded: kMostFlows QPs, kMostMoves moves and new connections. Others stay as they are.
+//   R5  Memory is bounded: kMostFlows QPs and pairs of addresses, kMostMoves moves and new connections. Others stay as
+//       they are.
 //   R6  The capture has no times when all of its packets, two or more, have the same one.
 #pragma once
 
@@ -29,6 +30,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,17 @@ struct SnifferEffects {
   std::uint32_t one_in = 0;             // R4; 0: no sample
   bool no_times = false;                // R6
   bool any_change() const { return !doubled.empty() || !moves.empty() || !restarts.empty(); }
+};
+
+// Headers of a packet, also of one that the capture cut.
+class WholeHeaders {
+ public:
+  // nullptr: the capture has not got all of them. They are valid until the next call.
+  const Headers* of(const CapturedFrame& frame);
+
+ private:
+  std::vector<std::uint8_t> padded_;
+  Headers headers_;
 };
 
 // R1
@@ -104,10 +117,6 @@ class SnifferSurvey {
   SnifferEffects finish();
 
  private:
-  struct Direction {
-    std::uint64_t packets = 0, copies = 0;
-    std::uint64_t half_cut = 0;  // copies of which one is cut, and one is not
-  };
   struct Flow {
     bool any = false;
     bool unknown = false;  // how far the last request, a READ, moves the PSN
@@ -120,20 +129,28 @@ class SnifferSurvey {
     std::vector<Psn> missing;
     std::uint64_t filled = 0;  // number of the packet that was the last of them; 0: not yet
   };
-  struct Jump {  // R3
+  struct Direction {
+    std::uint64_t packets = 0, copies = 0;
+    std::uint64_t half_cut = 0;                     // copies of which one is cut, and one is not
+    std::unordered_map<std::uint32_t, Flow> flows;  // by QPN
+  };
+  using Ends = std::pair<Address, Address>;  // source, destination
+  struct Jump {                              // R3
     SnifferEffects::NewConnection at;
     std::vector<Psn> ends;  // of the messages since
   };
-  void request(const CapturedFrame& frame, const Headers& h);
+  Direction* direction(const Headers& h);
+  void request(const CapturedFrame& frame, const Headers& h, Direction& d);
   void answer(const Headers& h);
   bool is_named(const Headers& h, const Flow& f) const;
   void jump(const CapturedFrame& frame, const Headers& h, const Flow& f);
   void settle_swap(const SniffedFlow& key, Flow& f, bool goes_on);
 
   CopyFinder copies_;
-  std::vector<std::uint8_t> padded_;
-  std::map<std::pair<Address, Address>, Direction> directions_;
-  std::map<SniffedFlow, Flow> flows_;
+  WholeHeaders headers_;
+  std::map<Ends, Direction> directions_;
+  std::array<std::pair<const Ends, Direction>*, 2> recent_{};  // of directions_, the last one first
+  std::size_t flows_ = 0;
   std::map<std::pair<Address, std::uint32_t>, std::pair<Psn, std::uint64_t>> cm_;  // by owner and QPN: PSN, packet
   std::deque<Jump> jumps_;
   SnifferEffects found_;
@@ -168,7 +185,8 @@ class SnifferFilter {
   CaptureReader& reader_;
   const SnifferEffects& effects_;
   CopyFinder finder_;
-  std::vector<std::uint8_t> padded_, marked_;
+  WholeHeaders headers_;
+  std::vector<std::uint8_t> marked_;
   std::size_t next_move_ = 0, next_marked_ = 0;
   std::vector<Holding> holding_;
   std::deque<Held> released_;

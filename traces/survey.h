@@ -195,9 +195,8 @@ class CaptureSurvey {
 
 // Marked Congestion Experienced: both bits of the ECN field (RFC 3168), of which only IP packets with UDP count.
 bool is_marked(const Headers& h);
-// Why the model will drop a frame that parse() has looked at; kNone: it can be read, or it is not RDMA.
-DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
-                             CaptureSurvey::FrameCheck check);
+// Why the model will drop a frame; kNone: it can be read, or it is not RDMA.
+DropReason unreadable_reason(const CapturedFrame& frame, CaptureSurvey::FrameCheck check);
 
 // Reads the whole capture, from where it stands.
 CaptureSurvey survey_capture(CaptureReader& reader, CaptureSurvey::FrameCheck check = nullptr);

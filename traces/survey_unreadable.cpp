@@ -19,29 +19,27 @@ bool is_response(std::uint8_t opcode) {
 
 }  // namespace
 
-DropReason unreadable_reason(const CapturedFrame& frame, ParseStatus status, const Headers& h,
-                             CaptureSurvey::FrameCheck check) {
+DropReason unreadable_reason(const CapturedFrame& frame, CaptureSurvey::FrameCheck check) {
   if (frame.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
-  if (status != ParseStatus::kOk) {
-    return frame.wire_bytes > frame.bytes.size() ? DropReason::kTruncatedInCapture : reason_of(status);
+  if (frame.status != ParseStatus::kOk) {
+    return frame.wire_bytes > frame.bytes.size() ? DropReason::kTruncatedInCapture : reason_of(frame.status);
   }
-  if (h.version != 0) return DropReason::kVersion;
-  return check == nullptr ? DropReason::kNone : check(frame.bytes, h);
+  if (frame.headers.version != 0) return DropReason::kVersion;
+  return check == nullptr ? DropReason::kNone : check(frame.bytes, frame.headers);
 }
 
 void CaptureSurvey::add(const CapturedFrame& frame) {
   SurveyState& s = *state_;
   s.census.at(frame.time_ps);
   if (frame.tunnel) s.census.tunnel(*frame.tunnel);
-  Headers h;
-  const ParseStatus status = parse(frame.bytes, frame.link, h);
-  const bool is_fragment = status == ParseStatus::kFragment;
-  if (status == ParseStatus::kNotRdma || (is_fragment && s.census.is_of_another_port(frame.bytes))) {
+  const Headers& h = frame.headers;
+  const bool is_fragment = frame.status == ParseStatus::kFragment;
+  if (frame.status == ParseStatus::kNotRdma || (is_fragment && s.census.is_of_another_port(frame.bytes))) {
     ++s.counts.frames;
     ++s.counts.not_rdma;
     return s.census.other(frame, s.limits.icrc_matches);
   }
-  const DropReason reason = unreadable_reason(frame, status, h, s.check);
+  const DropReason reason = unreadable_reason(frame, s.check);
   if (reason == DropReason::kNone) {
     const Bytes rest = frame.captured().subspan(h.payload_offset);
     return add(h, rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes)), frame.number);

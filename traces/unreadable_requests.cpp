@@ -87,14 +87,15 @@ UnreadableRequests::UnreadableRequests(const ReceiverSurvey& survey) {
   }
 }
 
-void UnreadableRequests::request(const CapturedFrame& frame, const Headers& parsed, DropReason reason) {
-  Headers h = parsed;
+void UnreadableRequests::request(const CapturedFrame& frame, DropReason reason) {
+  Headers h = frame.headers;
   if (!read_bth(frame.bytes, h) || frame.captured().size() < h.bth_offset + kBthBytes) return;
   if (kept_.size() == kMostKept) kept_.pop_front();
   kept_.push_back({h.source, h.destination_qp, h.psn, h.opcode, reason, frame.number, frame.time_ps});
 }
 
-void UnreadableRequests::answer(const CapturedFrame& frame, const Headers& h) {
+void UnreadableRequests::answer(const CapturedFrame& frame) {
+  const Headers& h = frame.headers;
   const auto paired = own_.find({h.destination, raw(h.destination_qp)});
   for (auto k = kept_.rbegin(); k != kept_.rend(); ++k) {
     if (k->source != h.destination) continue;
@@ -103,13 +104,13 @@ void UnreadableRequests::answer(const CapturedFrame& frame, const Headers& h) {
     const bool exact = behind == 0 && (same_qp || paired == own_.end());  // (R1)
     const bool covers = same_qp && behind > 0 && positive(h);             // (R2)
     if (!exact && !covers) continue;
-    note(*k, frame, h);
+    note(*k, frame);
     kept_.erase(std::next(k).base());
     return;
   }
 }
 
-void UnreadableRequests::note(const Kept& r, const CapturedFrame& frame, const Headers& answer) {
+void UnreadableRequests::note(const Kept& r, const CapturedFrame& answer) {
   ++answered_;
   if (notes_.size() == kMostNotes) return;
   const bool by_opcode = r.reason == DropReason::kUnknownOpcode || r.reason == DropReason::kVendorOpcode;
@@ -117,8 +118,8 @@ void UnreadableRequests::note(const Kept& r, const CapturedFrame& frame, const H
   const auto us = [](std::uint64_t ps) { return static_cast<double>(ps) * 1e-6; };
   notes_.push_back(fmt::format(
       "packet {} to QP {:#x}, PSN {} ({}): the captured receiver answered {} (packet {} at {:.3f} us, {:.3f} us later)",
-      r.number, raw(r.qpn), r.psn.value, why, answer_words(answer), frame.number, us(frame.time_ps),
-      us(frame.time_ps - r.time_ps)));
+      r.number, raw(r.qpn), r.psn.value, why, answer_words(answer.headers), answer.number, us(answer.time_ps),
+      us(answer.time_ps - r.time_ps)));
 }
 
 }  // namespace rxnic

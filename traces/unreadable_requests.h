@@ -30,9 +30,9 @@ class UnreadableRequests {
 
   explicit UnreadableRequests(const ReceiverSurvey& survey);
   // A frame to the receiver, and why it is dropped.
-  void request(const CapturedFrame& frame, const Headers& h, DropReason reason);
+  void request(const CapturedFrame& frame, DropReason reason);
   // An answer of the captured receiver.
-  void answer(const CapturedFrame& frame, const Headers& h);
+  void answer(const CapturedFrame& frame);
 
   std::uint64_t answered() const { return answered_; }
   const std::vector<std::string>& notes() const { return notes_; }  // the first ones, in words
@@ -46,7 +46,7 @@ class UnreadableRequests {
     DropReason reason = DropReason::kNone;
     std::uint64_t number = 0, time_ps = 0;
   };
-  void note(const Kept& request, const CapturedFrame& frame, const Headers& answer);
+  void note(const Kept& request, const CapturedFrame& answer);
 
   std::map<std::pair<Address, std::uint32_t>, Qpn> own_;  // our QP by the peer's address and QPN
   std::deque<Kept> kept_;

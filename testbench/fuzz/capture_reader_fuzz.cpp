@@ -43,11 +43,12 @@ void look_at(rxnic::CaptureReader& reader) {
       if (f.filled_bytes > f.bytes.size() || f.wire_bytes < f.bytes.size()) std::abort();
       Headers h;
       const ParseStatus status = parse(f.bytes, f.link, h);
+      if (f.status != status || (status != ParseStatus::kNotRdma && f.headers != h)) std::abort();
       if (status != ParseStatus::kOk) {
-        if (status != ParseStatus::kNotRdma) unreadable.request(f, h, reason_of(status));
+        if (status != ParseStatus::kNotRdma) unreadable.request(f, reason_of(status));
         continue;
       }
-      unreadable.answer(f, h);
+      unreadable.answer(f);
       if (h.destination == end.address) compare.request(h);
       if (h.source != end.address) continue;
       compare.captured(h, f.number);

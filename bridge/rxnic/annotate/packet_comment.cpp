@@ -156,8 +156,8 @@ void PacketComments::without_row(std::uint64_t number, const CapturedFrame* fram
     out.words = "left out: a copy of another packet, made by the sniffer";
     return;
   }
-  Headers h;
-  const ParseStatus status = parse(frame->bytes, frame->link, h);
+  const ParseStatus status = frame->status;
+  const Headers& h = frame->headers;
   if (status == ParseStatus::kNotRdma) return;
   if (h.source == notes_->receiver) {
     out.direction = kOutbound;

@@ -58,8 +58,8 @@ class Vcrcs {
  public:
   void add(const CapturedFrame& frame) {
     if (right_ || frame.filled_bytes != 0 || frame.link != LinkLayer::kInfiniband) return;
-    Headers h;
-    if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk || !has_vcrc(frame.bytes, h)) return;
+    const Headers& h = frame.headers;
+    if (frame.status != ParseStatus::kOk || !has_vcrc(frame.bytes, h)) return;
     any_ = true;
     right_ = vcrc_matches(frame.bytes, h);
   }

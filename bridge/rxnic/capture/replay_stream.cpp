@@ -59,37 +59,37 @@ bool ReplayStream::next(Stimulus& item) {
       return true;
     }
     have_frame_ = false;
-    const ParseStatus status = parse(frame_.bytes, frame_.link, headers_);
+    const ParseStatus status = frame_.status;
+    const Headers& h = frame_.headers;
     // What the receiver sends to itself: its requests reach it, its answers are compared.
-    const bool to_itself = status == ParseStatus::kOk && headers_.destination == receiver_ && is_request(headers_);
-    if (status != ParseStatus::kNotRdma && headers_.source == receiver_ && !to_itself) {
+    const bool to_itself = status == ParseStatus::kOk && h.destination == receiver_ && is_request(h);
+    if (status != ParseStatus::kNotRdma && h.source == receiver_ && !to_itself) {
       ++from_receiver_;
       if (status != ParseStatus::kOk) continue;
-      if (unreadable_reason(status) != DropReason::kNone) {
-        if ((opcode_info(headers_.opcode).traits & kResponse) != 0)
-          compare_.leave_out(Uncompared::kUnreadable, frame_.number);
-      } else if (from_receiver(headers_, item)) {
+      if (unreadable_reason() != DropReason::kNone) {
+        if ((opcode_info(h.opcode).traits & kResponse) != 0) compare_.leave_out(Uncompared::kUnreadable, frame_.number);
+      } else if (from_receiver(h, item)) {
         return true;
       }
       continue;
     }
-    if (status != ParseStatus::kNotRdma && is_for_another(headers_)) {
+    if (status != ParseStatus::kNotRdma && is_for_another(h)) {
       ++to_others_;
       continue;
     }
-    if (status != ParseStatus::kNotRdma && headers_.destination == receiver_) {
-      const DropReason reason = unreadable_reason(status);
+    if (status != ParseStatus::kNotRdma && h.destination == receiver_) {
+      const DropReason reason = unreadable_reason();
       if (reason != DropReason::kNone) {
-        unreadable_.request(frame_, headers_, reason);
-      } else if (is_request(headers_)) {
-        compare_.request(headers_);
+        unreadable_.request(frame_, reason);
+      } else if (is_request(h)) {
+        compare_.request(h);
       }
     }
     item.kind = Stimulus::Kind::kFrame;
     item.bytes = frame_.bytes;
     item.wire_bytes = frame_.wire_bytes;
-    if (!vcrcs_ && status == ParseStatus::kOk && has_vcrc(frame_.bytes, headers_)) {
-      item.bytes = item.bytes.first(headers_.icrc_offset + kIcrcBytes);
+    if (!vcrcs_ && status == ParseStatus::kOk && has_vcrc(frame_.bytes, h)) {
+      item.bytes = item.bytes.first(h.icrc_offset + kIcrcBytes);
       item.wire_bytes = static_cast<std::uint32_t>(item.bytes.size());
     }
     item.link = frame_.link;
@@ -123,11 +123,11 @@ void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
 bool ReplayStream::is_request(const Headers& h) { return (opcode_info(h.opcode).traits & kRequest) != 0; }
 
 // Why the model will drop the frame at hand; kNone: it can be read.
-DropReason ReplayStream::unreadable_reason(ParseStatus status) const {
+DropReason ReplayStream::unreadable_reason() const {
   if (frame_.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
   if (frame_.wire_bytes > frame_.bytes.size()) return DropReason::kTruncatedInCapture;
-  if (status != ParseStatus::kOk) return reason_of(status);
-  return headers_.version != 0 ? DropReason::kVersion : wrong_checksum(frame_.bytes, headers_);
+  if (frame_.status != ParseStatus::kOk) return reason_of(frame_.status);
+  return frame_.headers.version != 0 ? DropReason::kVersion : wrong_checksum(frame_.bytes, frame_.headers);
 }
 
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
@@ -140,7 +140,7 @@ bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   if ((traits & (kResponse | kIsCnp)) != 0) {
     compare_.captured(h, frame_.number);
-    unreadable_.answer(frame_, h);
+    unreadable_.answer(frame_);
     return false;
   }
   if ((traits & kRequest) == 0) return false;

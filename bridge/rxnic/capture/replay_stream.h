@@ -41,7 +41,7 @@ class ReplayStream final : public StimulusStream {
     std::uint32_t wqe_index = 0;
   };
   static bool is_request(const Headers& h);
-  DropReason unreadable_reason(ParseStatus status) const;
+  DropReason unreadable_reason() const;
   bool is_for_another(const Headers& h) const;
   void connect_anew(CommandQueue& driver);
   bool from_receiver(const Headers& h, Stimulus& item);
@@ -61,7 +61,6 @@ class ReplayStream final : public StimulusStream {
   std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
   std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
   CapturedFrame frame_;
-  Headers headers_;
   bool have_frame_ = false;
   bool vcrcs_ = true;
   bool over_ = false;

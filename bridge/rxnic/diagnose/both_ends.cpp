@@ -81,14 +81,14 @@ class BothEnds {
     reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
     Progress progress("compare", o.progress);
     for (CapturedFrame frame; reader.next(frame);) {
-      Headers h;
       if (frame.number % 4096 == 0) progress.update(reader.position(), reader.size(), names_[side]);
       if (frame.truncated && frame.filled_bytes == 0 && frame.wire_bytes <= kMaxFrameBytes) {  // cut in its headers
         padded_.assign(frame.bytes.begin(), frame.bytes.end());
         padded_.resize(frame.wire_bytes);
-        frame.bytes = padded_;
+        frame.set_bytes(padded_);
       }
-      if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk) continue;
+      if (frame.status != ParseStatus::kOk) continue;
+      const Headers& h = frame.headers;
       const SniffedFlow flow{h.source, h.destination, h.destination_qp};
       const auto [place, fresh] = index_.try_emplace(flow, static_cast<std::uint32_t>(flows_.size()));
       if (fresh) flows_.push_back(flow);

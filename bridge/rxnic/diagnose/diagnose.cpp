@@ -97,20 +97,19 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
   auto restart = found.effects.restarts.begin();
   for (CapturedFrame frame; filter.next(frame);) {
     d.duration_ps = std::max(d.duration_ps, frame.time_ps);
-    Headers h;
-    const ParseStatus status = parse(frame.bytes, frame.link, h);
+    const Headers& h = frame.headers;
     if (frame.number % 4096 == 0 && looking.drawing()) {
       looking.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
     }
-    if (status == ParseStatus::kNotRdma) continue;
+    if (frame.status == ParseStatus::kNotRdma) continue;
     const At at{frame.number, frame.time_ps};
     while (restart != found.effects.restarts.end() && restart->packet <= frame.number) {
       connections.restart(restart->flow);
       ++restart;
     }
-    const DropReason reason = unreadable_reason(frame, status, h, &wrong_checksum);
+    const DropReason reason = unreadable_reason(frame, &wrong_checksum);
     if (reason != DropReason::kNone) {
-      if (lengths_agree(status)) connections.damaged(h, reason, at);
+      if (lengths_agree(frame.status)) connections.damaged(h, reason, at);
       continue;
     }
     if (h.destination_qp == kGsiQpn) {

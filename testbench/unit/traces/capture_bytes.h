@@ -2,6 +2,8 @@
 // Captures as bytes, for tests of those who read them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -120,11 +122,21 @@ struct WholeCapture {
   std::string error;       // of a TraceError; empty: none
 };
 
+// What a frame says of its headers is what parse() reads in its bytes, whatever the reader made of them.
+inline void expect_headers_of_bytes(const CapturedFrame& f) {
+  Headers h;
+  EXPECT_EQ(parse(f.bytes, f.link, h), f.status);
+  if (f.status != ParseStatus::kNotRdma) {
+    EXPECT_EQ(f.headers, h);
+  }
+}
+
 inline WholeCapture read_whole(const Blob& bytes) {
   WholeCapture out;
   try {
     CaptureReader reader(opener_of(bytes), "memory");
     for (CapturedFrame f; reader.next(f);) {
+      expect_headers_of_bytes(f);
       out.frames.emplace_back(f.bytes.begin(), f.bytes.end());
       out.times_ps.push_back(f.time_ps);
     }

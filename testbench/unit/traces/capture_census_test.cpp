@@ -48,7 +48,7 @@ struct Feed {
   std::uint64_t number = 0;
   void add(const Blob& bytes, std::uint64_t time_ps = 0, std::size_t wire = 0) {
     CapturedFrame f;
-    f.bytes = bytes;
+    f.set_bytes(bytes);
     f.wire_bytes = static_cast<std::uint32_t>(std::max(wire, bytes.size()));
     f.time_ps = time_ps;
     f.number = ++number;
@@ -213,7 +213,7 @@ TEST(SurveyOfUnreadable, DamagedFlowsAreBounded) {
     h.destination_qp = Qpn{qpn};
     const Blob frame = damaged(roce_frame(h));
     CapturedFrame f;
-    f.bytes = frame;
+    f.set_bytes(frame);
     f.wire_bytes = static_cast<std::uint32_t>(frame.size());
     survey.add(f);
   }
@@ -299,21 +299,17 @@ struct Answered {
   }
   void request(const Blob& bytes, std::uint64_t number, std::uint64_t time_ps, DropReason reason) {
     CapturedFrame f;
-    f.bytes = bytes;
+    f.set_bytes(bytes);
     f.number = number;
     f.time_ps = time_ps;
-    Headers h;
-    parse(bytes, LinkLayer::kEthernet, h);
-    requests.request(f, h, reason);
+    requests.request(f, reason);
   }
   void answer(const Blob& bytes, std::uint64_t number, std::uint64_t time_ps) {
     CapturedFrame f;
-    f.bytes = bytes;
+    f.set_bytes(bytes);
     f.number = number;
     f.time_ps = time_ps;
-    Headers h;
-    parse(bytes, LinkLayer::kEthernet, h);
-    requests.answer(f, h);
+    requests.answer(f);
   }
   UnreadableRequests requests;
 };

@@ -26,6 +26,7 @@ struct Reading {
   CapturedFrame next() {
     CapturedFrame f;
     EXPECT_TRUE(reader.next(f));
+    expect_headers_of_bytes(f);
     return f;
   }
   Blob file;

@@ -215,6 +215,7 @@ class CutFrame : public testing::Test {
     if (fill) reader.fill_cut_payloads(&seal);
     CapturedFrame f;
     EXPECT_TRUE(reader.next(f));
+    expect_headers_of_bytes(f);
     EXPECT_EQ(f.captured().size(), kept);
     EXPECT_EQ(f.truncated, kept < whole.size());
     EXPECT_GE(f.wire_bytes, f.bytes.size());

@@ -536,11 +536,11 @@ TEST(Survey, FramesThatTheCheckRefusesAreNotLookedAt) {
   seal(std::span(frame).first(bytes), h);
   CaptureSurvey survey(&wrong_checksum);
   CapturedFrame f;
-  f.bytes = Bytes(frame).first(bytes);
+  f.set_bytes(Bytes(frame).first(bytes));
   survey.add(f);
   frame[bytes - 1] ^= 1;
   survey.add(f);
-  f.bytes = Bytes(frame).first(12);
+  f.set_bytes(Bytes(frame).first(12));
   survey.add(f);
   EXPECT_EQ(survey.counts().rdma, 1u);
   EXPECT_EQ(survey.counts().damaged, 1u);

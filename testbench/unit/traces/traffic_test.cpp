@@ -87,9 +87,9 @@ TEST(Traffic, WithoutErrorsAReceiverFindsNoFault) {
       ASSERT_EQ(s.status, ParseStatus::kOk);
       ASSERT_EQ(s.h, s.f.h) << "build() and parse() agree";
       CapturedFrame c;
-      c.bytes = s.frame();
       c.number = i;
       c.link = s.f.h.link;
+      c.set_bytes(s.frame());
       survey.add(c);
       opcodes.insert(s.h.opcode);
     }
