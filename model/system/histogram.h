@@ -13,12 +13,12 @@ namespace rxnic {
 template <unsigned kSubBits, class Count>
 class BasicHistogram {
  public:
-  void add(std::uint64_t value) {
+  void add(std::uint64_t value, Count times = 1) {
     const std::size_t i = index(value);
     if (i >= buckets_.size()) [[unlikely]]
       grow(i + 1);
-    ++buckets_[i];
-    ++count_;
+    buckets_[i] += times;
+    count_ += times;
     if (value > max_) max_ = value;
   }
   // Asks for the memory that add(value) will change.

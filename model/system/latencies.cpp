@@ -49,30 +49,30 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) 
   times.leaves(Station::kCqeGenerator, Cycle{});
   Cycle visible = times.left(Station::kHostMemory);
   if (visible == Cycle{}) visible = times.left(Station::kDmaEngine);  // it has no bytes
-  figures().write.add(ns(times.begun, visible));                      // (R2)
+  add(figures().write, times.begun, visible);                         // (R2)
   tables_.add_write(p, ns(times.begun, visible));
   add_stages(times, visible);
 }
 
 void Latencies::on_response(Cycle begun, Cycle leaves, std::uint32_t payload_bytes, bool last) {
   if (!has(leaves, leaves)) return;
-  if (reads_ == Reads::kServed) history_.add(leaves, payload_bytes);      // (R6)
-  if (last && has(begun, leaves)) figures().read.add(ns(begun, leaves));  // (R3)
+  if (reads_ == Reads::kServed) history_.add(leaves, payload_bytes);   // (R6)
+  if (last && has(begun, leaves)) add(figures().read, begun, leaves);  // (R3)
 }
 
 void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
   if (status != WcStatus::kSuccess || times.begun == Cycle{} || !has(times.begun, now)) return;
-  if (times.left(Station::kWire) == Cycle{}) return figures().no_end.add(ns(times.begun, now));
-  figures().receive.add(ns(times.begun, now));
+  if (times.left(Station::kWire) == Cycle{}) return add(figures().no_end, times.begun, now);
+  add(figures().receive, times.begun, now);
   tables_.add_receive(times, ns(times.begun, now));
-  if (times.posted != Cycle{}) figures().one_way.add(ns(times.posted, now));  // (R7)
-  figures().handed_over.add(ns(times.begun, times.left(Station::kCqeGenerator)));
+  if (times.posted != Cycle{}) add(figures().one_way, times.posted, now);  // (R7)
+  add(figures().handed_over, times.begun, times.left(Station::kCqeGenerator));
   add_stages(times, now);
 }
 
 void Latencies::on_matched(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
   if (status == WcStatus::kSuccess && times.begun != Cycle{} && has(times.begun, now))
-    figures().match.add(ns(times.begun, now));
+    add(figures().match, times.begun, now);
 }
 
 void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
@@ -80,15 +80,10 @@ void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
   for (std::size_t n = 0; n < kStations; ++n) {
     if (!stays[n].passed) continue;
     Stage& stage = figures().stages[n];
-    add(stage.stay, stays[n].wait + stays[n].block);
-    add(stage.wait, stays[n].wait);
-    add(stage.block, stays[n].block);
+    stage.stay.add(stays[n].wait + stays[n].block, period_ps_);
+    stage.wait.add(stays[n].wait, period_ps_);
+    stage.block.add(stays[n].block, period_ps_);
   }
-}
-
-void Latencies::add(Times& to, std::uint64_t cycles) const {
-  to.ns.add(ns(cycles));
-  to.cycles += cycles;
 }
 
 void Latencies::add(const Latencies& other) {
@@ -105,9 +100,8 @@ void Latencies::add(const Latencies& other) {
   to.write.add(other.figures_->write);
   to.read.add(other.figures_->read);
   for (std::size_t n = 0; n < to.stages.size(); ++n) {
-    for (Times Stage::*part : {&Stage::stay, &Stage::wait, &Stage::block}) {
-      (to.stages[n].*part).ns.add((other.figures_->stages[n].*part).ns);
-      (to.stages[n].*part).cycles += (other.figures_->stages[n].*part).cycles;
+    for (CycleTimes Stage::*part : {&Stage::stay, &Stage::wait, &Stage::block}) {
+      (to.stages[n].*part).add(other.figures_->stages[n].*part);
     }
   }
 }
@@ -117,24 +111,31 @@ void Latencies::collect(NicResult& r) const {
   r.steady_gbps = history_.steady_bytes_per_cycle() * 8e3 / static_cast<double>(period_ps_);
   r.tag_depths.posted = depth_result(tag_depths_.posted());
   if (figures_ == nullptr) return;
-  r.latency_ns = latency_result(figures_->receive);
-  r.handed_over_ns = latency_result(figures_->handed_over);
-  r.one_way_ns = latency_result(figures_->one_way);
-  r.match_ns = latency_result(figures_->match);
-  r.no_end_ns = latency_result(figures_->no_end);
-  r.write_ns = latency_result(figures_->write);
-  r.read_ns = latency_result(figures_->read);
+  r.latency_ns = result_of(figures_->receive);
+  r.handed_over_ns = result_of(figures_->handed_over);
+  r.one_way_ns = result_of(figures_->one_way);
+  r.match_ns = result_of(figures_->match);
+  r.no_end_ns = result_of(figures_->no_end);
+  r.write_ns = result_of(figures_->write);
+  r.read_ns = result_of(figures_->read);
   for (std::size_t n = 0; n < kStations; ++n) {
     const Stage& stage = figures_->stages[n];
-    if (stage.stay.ns.count() == 0) continue;
-    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), result_of(stage.stay), stage.stay.ns.max(),
-                        result_of(stage.wait), result_of(stage.block)});
+    const Histogram stay = stage.stay.ns(period_ps_);
+    if (stay.count() == 0) continue;
+    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), stage_result(stage.stay), stay.max(),
+                        stage_result(stage.wait), stage_result(stage.block)});
   }
 }
 
-StageTimes Latencies::result_of(const Times& t) const {
-  const double mean = static_cast<double>(t.cycles * period_ps_) / static_cast<double>(t.ns.count()) / 1000;
-  return {mean, t.ns.percentile(0.5), t.ns.percentile(0.99)};
+LatencyResult Latencies::result_of(const CycleTimes& t) const {
+  const Histogram h = t.ns(period_ps_);
+  return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
+}
+
+StageTimes Latencies::stage_result(const CycleTimes& t) const {
+  const Histogram h = t.ns(period_ps_);
+  const double mean = static_cast<double>(t.cycles() * period_ps_) / static_cast<double>(h.count()) / 1000;
+  return {mean, h.percentile(0.5), h.percentile(0.99)};
 }
 
 }  // namespace rxnic

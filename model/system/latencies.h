@@ -37,6 +37,7 @@
 
 #include "model/blocks/ack_generator.h"
 #include "model/blocks/ledger.h"
+#include "model/system/cycle_times.h"
 #include "model/system/histogram.h"
 #include "model/system/nic_tables.h"
 #include "model/system/payload_history.h"
@@ -45,10 +46,6 @@
 #include "model/types/message_times.h"
 
 namespace rxnic {
-
-inline LatencyResult latency_result(const Histogram& h) {
-  return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
-}
 
 DepthResult depth_result(const Histogram& h);
 
@@ -83,32 +80,28 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   void add(const Latencies& other);
   void collect(NicResult& r) const;
   // By QP, opcode and message size; observes what else happens to QPs.
-  Histogram receives() const { return figures_ == nullptr ? Histogram() : figures_->receive; }
+  Histogram receives() const { return figures_ == nullptr ? Histogram() : figures_->receive.ns(period_ps_); }
   NicTables& tables() { return tables_; }
   const NicTables& tables() const { return tables_; }
   TagDepths& tag_depths() { return tag_depths_; }
 
  private:
-  struct Times {
-    Histogram ns;
-    std::uint64_t cycles = 0;
-  };
   struct Stage {
-    Times stay, wait, block;
+    CycleTimes stay, wait, block;
   };
   struct Figures {
-    Histogram receive, handed_over, one_way, match, no_end, write, read;
+    CycleTimes receive, handed_over, one_way, match, no_end, write, read;
     std::array<Stage, kStations> stages;  // by the station that it ends at
   };
   Figures& figures() {  // from the first message on: most NICs of a large fabric are idle
     if (figures_ == nullptr) figures_ = std::make_unique<Figures>();
     return *figures_;
   }
-  std::uint64_t ns(Cycle from, Cycle to) const { return ns(to.count - from.count); }
-  std::uint64_t ns(std::uint64_t cycles) const { return cycles * period_ps_ / 1000; }
+  std::uint64_t ns(Cycle from, Cycle to) const { return (to.count - from.count) * period_ps_ / 1000; }
+  void add(CycleTimes& to, Cycle from, Cycle until) const { to.add(until.count - from.count, period_ps_); }
   void add_stages(const MessageTimes& times, Cycle visible);
-  void add(Times& to, std::uint64_t cycles) const;
-  StageTimes result_of(const Times& t) const;
+  LatencyResult result_of(const CycleTimes& t) const;
+  StageTimes stage_result(const CycleTimes& t) const;
 
   bool has(Cycle begun, Cycle ended) const { return begun >= from_ && ended < to_; }
 
