@@ -6,6 +6,7 @@ A change that moves a figure renews answer.csv and chart.png (which needs matplo
 
     testbench/e2e/answers_check.py --rxnic build/dev/bridge/rxnic/rxnic --renew
 """
+import concurrent.futures
 import csv
 import os
 import re
@@ -14,6 +15,7 @@ import sys
 import tomllib
 
 import e2e
+import slurm_cluster
 
 EXAMPLES = e2e.ROOT / "scripts" / "examples"
 ANSWERS = sorted(path.parent.name for path in EXAMPLES.glob("*/sweep.toml"))
@@ -35,25 +37,23 @@ def settings_of(axis, above=""):
             yield above + key
 
 
-def swept(bench, name):
-    """The answer as the sweep gives it now, None when it failed."""
-    folder = bench.folder / name
+def swept(bench, name, *options, environment=None):
+    """The table of the sweep as it is now, None when it failed."""
+    if not shutil.which("snakemake"):
+        raise e2e.Skip("found no snakemake")
+    folder = bench.folder / "-".join([name, *options])
     shutil.copytree(EXAMPLES / name, folder)
     done = bench.start(sys.executable, "-B", e2e.ROOT / "scripts" / "rxnic_model", "sweep", folder / "sweep.toml",
-                       "--quiet", env={**os.environ, "RXNIC": str(bench.options.rxnic)})
-    bench.expect(done.returncode == 0, f"{name}: exit {done.returncode}: {done.stderr.strip()}")
-    if done.returncode != 0:
-        return None
-    page = tomllib.loads((folder / "sweep.toml").read_text(encoding="utf-8"))
-    return answer_of(folder / "sweep.sweep" / "sweep.csv", page)
+                       "--quiet", *options, env={**(environment or os.environ), "RXNIC": str(bench.options.rxnic)})
+    bench.expect(done.returncode == 0, f"{name} {options}: exit {done.returncode}: {done.stderr.strip()}")
+    return folder / "sweep.sweep" / "sweep.csv" if done.returncode == 0 else None
 
 
 def check_answer(bench, name):
-    if not shutil.which("snakemake"):
-        raise e2e.Skip("found no snakemake")
-    found = swept(bench, name)
-    if found is None:
+    table = swept(bench, name)
+    if table is None:
         return
+    found = answer_of(table, tomllib.loads((EXAMPLES / name / "sweep.toml").read_text(encoding="utf-8")))
     kept = EXAMPLES / name / "answer.csv"
     if bench.options.renew:
         with kept.open("w", encoding="utf-8", newline="") as file:
@@ -82,7 +82,22 @@ def check_of(name):
     return check
 
 
-CHECKS = {name: check_of(name) for name in ANSWERS}
+def slurm(bench):
+    """A real Slurm gives the table of each answer to the byte as the cores of this machine do."""
+    here = {name: swept(bench, name) for name in ANSWERS}
+    with slurm_cluster.slurm_cluster(2) as environment:
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # each waits for jobs most of the time
+            there = pool.map(lambda name: swept(bench, name, "--slurm", "--jobs=4", environment=environment), ANSWERS)
+        jobs = bench.start("scontrol", "-o", "show", "jobs", env=environment).stdout
+    for (name, one), other in zip(here.items(), there):
+        if one is not None and other is not None:
+            bench.expect(len(one.read_bytes().splitlines()) > 8, f"{name}: a table without rows")
+            bench.expect(one.read_bytes() == other.read_bytes(), f"{name}: Slurm gives another table")
+    ended = jobs.count("JobState=COMPLETED")
+    bench.expect(ended >= len(ANSWERS), f"{ended} jobs of Slurm have completed; expected one for each answer: {jobs}")
+
+
+CHECKS = {name: check_of(name) for name in ANSWERS} | {"slurm": slurm}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)
