@@ -27,7 +27,7 @@ void WireSource::fetch(Cycle now) {
     return;
   }
   if (!have_item_ || item_.kind != Stimulus::Kind::kFrame) {
-    due_ = now;
+    begins_ = due_ = now;
     return;
   }
   double start_ps = line_free_ps_;
@@ -41,7 +41,8 @@ void WireSource::fetch(Cycle now) {
     late_frames_ += late_ps > kLatePs;
   }
   line_free_ps_ = start_ps + wire_ps;
-  due_ = Cycle{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
+  begins_ = at_or_after(start_ps);
+  due_ = at_or_after(line_free_ps_);
 }
 
 // (1) commands and their replies, (2) fetch the next item, (3) send it when it is due
@@ -55,7 +56,8 @@ Cycle WireSource::step(Cycle now) {
     if (done_) return rest(now, Activity::kStarved, kNever);
     if (!have_item_) fetch(now);
     if (done_) continue;
-    if (!have_item_) return rest(now, Activity::kBusy, due_);  // kWait
+    if (!have_item_) return rest(now, Activity::kStarved, due_);  // kWait
+    if (begins_ > now) return rest(now, Activity::kStarved, begins_, Activity::kBusy, due_);
     if (due_ > now) return rest(now, Activity::kBusy, due_);
     if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
       if (packets_.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);

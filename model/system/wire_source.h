@@ -9,8 +9,11 @@
 //   R4  Requests that the NIC's own host sends reach the NIC in the order of the stream, before any later frame.
 //   R5  No frame arrives before the host is `ready`, when that is bound: programs post their first receives before they
 //       connect.
+//   R6  The source is busy while the line carries a frame. It is starved in between, whether it knows the next frame
+//       already or not.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "model/core/requester/request_table.h"
@@ -78,6 +81,9 @@ class WireSource final : public Block {
 
  private:
   void fetch(Cycle now);
+  Cycle at_or_after(double time_ps) const {
+    return Cycle{static_cast<std::uint64_t>(std::ceil(time_ps / static_cast<double>(period_ps_)))};
+  }
   void emit(Cycle now);
 
   Pace pace_;
@@ -95,7 +101,7 @@ class WireSource final : public Block {
   double most_late_ps_ = 0;
   std::uint64_t late_frames_ = 0;
   double line_free_ps_ = 0;  // when the line has carried all frames so far
-  Cycle due_{};
+  Cycle begins_{}, due_{};   // the line carries the frame between them
   std::uint64_t frames_ = 0;
 };
 

@@ -176,7 +176,8 @@ def keys(bench):
     done = bench.rxnic("workload", "page.toml", "--out", "files")
     bench.expect_equal(done.returncode, 0, f"rxnic workload --out: {done.stderr.strip()}")
     files = bench.replay("files", out="from_files")
-    for key in ("cycles", "time_ps", "packets", "messages", "cqes", "blocks", "latency_ns", "tag_depths", "tables"):
+    for key in ("cycles", "time_ps", "state_hash", "packets", "messages", "cqes", "blocks", "latency_ns", "tag_depths",
+                "tables"):
         bench.expect(files[key] == base[key], f"{key} differs between the run and that of its files")
 
 
