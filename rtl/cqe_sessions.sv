@@ -75,7 +75,7 @@ module cqe_sessions #(
   end
 
   always_ff @(posedge clk_i) begin : memories
-    if (joins_6_i) begin
+    if (Compression != 0 && joins_6_i) begin
       if (begins_6_i) titles_q[line_6_i] <= joined_title_6_i;
       minis_q[line_6_i] <= joined_minis_6_i;
       helds_q[line_6_i] <= joined_held_6_i;
