@@ -47,15 +47,18 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       raised_(params.posted_header_credits),
       replied_(params.posted_header_credits) {
   arrives_.fill(kNever);
-  send_doorbells.show_in(host_writes_, bit_of(0));
-  receive_doorbells.show_in(host_writes_, bit_of(1));
-  completion_doorbells.show_in(host_writes_, bit_of(2));
-  tag_operations.show_in(host_writes_, bit_of(3));
-  commands.show_in(host_writes_, bit_of(4));
-  page_replies.show_in(host_writes_, bit_of(5));
-  for (std::size_t s = 0; s < kReplies; ++s) events_[s]->show_in(event_bits_, bit_of(s));
-  replies.show_in(event_bits_, bit_of(kReplies));
-  for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
+  for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(inputs_, bit_of(c));
+  payload.show_in(inputs_, bit_of(kPayload));
+  gather.show_in(inputs_, bit_of(kGather));
+  fences.show_in(inputs_, bit_of(kFences));
+  for (std::size_t s = 0; s < kReplies; ++s) events_[s]->show_in(inputs_, bit_of(kEventsFrom + s));
+  replies.show_in(inputs_, bit_of(kEventsFrom + kReplies));
+  send_doorbells.show_in(inputs_, bit_of(kHostWritesFrom + kSendDoorbells));
+  receive_doorbells.show_in(inputs_, bit_of(kHostWritesFrom + kReceiveDoorbells));
+  completion_doorbells.show_in(inputs_, bit_of(kHostWritesFrom + kCompletionDoorbells));
+  tag_operations.show_in(inputs_, bit_of(kHostWritesFrom + kTagOperations));
+  commands.show_in(inputs_, bit_of(kHostWritesFrom + kCommands));
+  page_replies.show_in(inputs_, bit_of(kHostWritesFrom + kPageReplies));
 }
 
 void DmaEngine::end_of_elaboration() {
@@ -63,23 +66,30 @@ void DmaEngine::end_of_elaboration() {
 }
 
 Cycle DmaEngine::step(Cycle now) {
+  if (only_link_is_awaited(now)) return earliest(due_, up_.free().floor());
   // (1) read completions, landed writes and packets that have left are passed on, and what the host writes
   if (due_ <= now) give_back(now);
-  if (host_writes_ != 0) take_host_writes(now);
+  if ((inputs_ & kHostWriteBits) != 0) take_host_writes(now);
   bool worked = false;
   if (link_free(now)) {
     // (2) the next segments are taken
-    worked = take_payload(now);
-    worked |= take_gather(now);
+    if ((inputs_ & bit_of(kPayload)) != 0) worked = take_payload(now);
+    if ((inputs_ & bit_of(kGather)) != 0) worked |= take_gather(now);
     // (3) one request is started
     worked |= start_one(now);
   }
   // (4) a fence
-  if (fences.can_pop(now)) carry_out_fence(now);
+  if ((inputs_ & bit_of(kFences)) != 0 && fences.can_pop(now)) carry_out_fence(now);
   const Cycle next = next_step(now, worked);
   const Cycle busy = latest(up_.free().ceiling(), device_free_);
   if (busy > now) return rest(now, Activity::kBusy, busy, activity_of_idle_link(), next);
   return rest(now, worked ? Activity::kBusy : activity_of_idle_link(), next);
+}
+
+// A request or a segment has come while the link is busy, and nothing else is to be done: the block rests as before.
+bool DmaEngine::only_link_is_awaited(Cycle now) const {
+  const bool elsewhere = (inputs_ & (kHostWriteBits | bit_of(kFences))) != 0 || due_ <= now || more_leaving_;
+  return !link_free(now) && !elsewhere && !waits_for_device_ && lacks_to_write_ == kNobody && lacks_to_read_ == kNobody;
 }
 
 void DmaEngine::give_back(Cycle now) {
@@ -134,6 +144,22 @@ void DmaEngine::give_back(Cycle now) {
     }
     replied.push(now, replied_.front());
   }
+  due_ = kNever;
+  for_each_due([this](Cycle c) { due_ = earliest(due_, c); });
+}
+
+// Those of the first entry of each line that is not empty. A complete read of the tag CAM waits for room in a link.
+template <class F>
+void DmaEngine::for_each_due(F f) const {
+  for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
+    f(data_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
+  }
+  if (!in_order_.empty() && open_[in_order_.front()].is_complete()) f(Cycle{});
+  f(in_host_.next_ready());
+  f(leaving_.next_ready());
+  f(landings_.next_ready());
+  f(raised_.next_ready());
+  f(replied_.next_ready());
 }
 
 // True when a segment was taken that moves no bytes; likewise take_gather().
@@ -166,7 +192,7 @@ void DmaEngine::leave(CompletionRequest& p, Cycle due, Cycle now) {
   const bool has_frame = p.buffer != kNoPacket;
   const Cycle leaves = latest(latest(due, last_leaves_ + 1), has_frame ? packets_[p.buffer].complete : Cycle{});
   if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {
-    leaving_.push(p, leaves);
+    keep(leaving_, static_cast<const CompletionRequest&>(p), leaves);
     return;
   }
   stamps_.stamp(p.buffer, Station::kDmaEngine, leaves);
@@ -184,7 +210,7 @@ bool DmaEngine::take_gather(Cycle now) {
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
   OpenRead& response = open_read(progress_[kGather], raw(gathering_.buffer));
-  data_[kDmaClients].push(add_part(kDmaClients, {progress_[kGather].read, false, {}, segments_taken_}), now + 1);
+  keep(data_[kDmaClients], add_part(kDmaClients, {progress_[kGather].read, false, {}, segments_taken_}), now + 1);
   end_segment(gathering_, response);
   return true;
 }
@@ -242,8 +268,8 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
     if (lands) {  // (R4)
-      landings_.push({{r.cookie, r.cqes, now}, static_cast<std::uint32_t>(client), r.notify, done.ok},
-                     sent.lands.ceiling());
+      keep(landings_, Landing{{r.cookie, r.cqes, now}, static_cast<std::uint32_t>(client), r.notify, done.ok},
+           sent.lands.ceiling());
     }
   } else {
     const bool reads = r.kind == DmaKind::kRead;
@@ -291,11 +317,11 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
 
 // Bits by requester: set when it has a TLP to start, perhaps only in the next cycle.
 std::uint32_t DmaEngine::requesters() const {
-  auto bits = static_cast<std::uint32_t>(asking_);
+  auto bits = static_cast<std::uint32_t>(inputs_ & kClientBits);
   bits |= std::uint32_t{!write_backs_.empty()} << kResponseClient;
   bits |= std::uint32_t{has_writing_} << kPayload;
   bits |= std::uint32_t{has_gathering_} << kGather;
-  return bits | std::uint32_t{event_bits_ != 0} << kEvents;
+  return bits | std::uint32_t{(inputs_ & kEventBits) != 0} << kEvents;
 }
 
 Activity DmaEngine::activity_of_idle_link() const {
@@ -305,34 +331,25 @@ Activity DmaEngine::activity_of_idle_link() const {
   return tags_left_ < params_.tags ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
-Cycle DmaEngine::next_step(Cycle now, bool worked) {
+Cycle DmaEngine::next_step(Cycle now, bool worked) const {
+  if ((worked && link_free(now)) || more_leaving_) return now + 1;
   Cycle next = kNever;
-  due_ = kNever;
-  const auto at = [&](Cycle c) {  // output that is due already waits for room in a link, which wakes this block
+  const auto at = [&](Cycle c) {
     if (c > now && c < next) next = c;
   };
-  const auto gives = [&](Cycle c) {
-    if (c < due_) due_ = c;
-    at(c);
-  };
-  for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
-    gives(data_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
+  if (due_ > now) {
+    next = due_;
+  } else {
+    for_each_due(at);  // output that is due already waits for room in a link, which wakes this block
   }
-  if (!in_order_.empty() && open_[in_order_.front()].is_complete()) gives(now);
-  gives(in_host_.next_ready());
-  gives(leaving_.next_ready());
-  gives(landings_.next_ready());
-  gives(raised_.next_ready());
-  gives(replied_.next_ready());
-  for (std::uint64_t bits = host_writes_; bits != 0; bits &= bits - 1) {
+  for (std::uint64_t bits = (inputs_ & kHostWriteBits) >> kHostWritesFrom; bits != 0; bits &= bits - 1) {
     at(arrives_[static_cast<std::size_t>(std::countr_zero(bits))]);
   }
-  if ((worked && link_free(now)) || more_leaving_) return now + 1;
   if (waits_for_device_) at(device_free_);
-  if (!payload.empty()) at(sent_.next_ready());
+  if ((inputs_ & bit_of(kPayload)) != 0) at(sent_.next_ready());
   if (lacks_to_write_ != kNobody) at(unlanded_.next_ready());
   if (lacks_to_read_ != kNobody && read_wait_ == Activity::kWaitDmaCredit) at(held_.next_ready());
-  if (!link_free(now) && (!payload.empty() || !gather.empty() || requesters() != 0)) at(up_.free().floor());
+  if (!link_free(now) && ((inputs_ & kStreamBits) != 0 || requesters() != 0)) at(up_.free().floor());
   return next;
 }
 

@@ -85,6 +85,7 @@
 #include "model/engine/growing_queue.h"
 #include "model/engine/sorted_line.h"
 #include "model/ports/dma_engine_ports.h"
+#include "model/types/bits.h"
 #include "model/types/command.h"
 #include "model/types/context.h"
 #include "model/types/doorbell.h"
@@ -116,6 +117,14 @@ class DmaEngine final : public DmaEnginePorts {
   static constexpr std::size_t kEvents = kDmaClients + 2;
   static constexpr std::size_t kRequesters = kDmaClients + 3;
   static constexpr std::size_t kNobody = kRequesters;
+  // Bits of inputs_: the clients and the packet streams by the number of the requester, then the other inputs.
+  static constexpr std::size_t kFences = kRequesters;
+  static constexpr std::size_t kEventsFrom = kFences + 1;          // by source
+  static constexpr std::size_t kHostWritesFrom = kEventsFrom + 5;  // by kind
+  static constexpr std::uint64_t kClientBits = bit_of(kDmaClients) - 1;
+  static constexpr std::uint64_t kStreamBits = bit_of(kPayload) | bit_of(kGather);
+  static constexpr std::uint64_t kEventBits = bit_of(kHostWritesFrom) - bit_of(kEventsFrom);
+  static constexpr std::uint64_t kHostWriteBits = bit_of(kHostWritesFrom + 6) - bit_of(kHostWritesFrom);
   static constexpr auto kTagClient = static_cast<std::size_t>(DmaClient::kTag);
   static constexpr auto kResponseClient = static_cast<std::size_t>(DmaClient::kResponse);
 
@@ -231,8 +240,17 @@ class DmaEngine final : public DmaEnginePorts {
   void complete(std::size_t line, std::uint32_t read, Cycle now);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
+  bool only_link_is_awaited(Cycle now) const;
   Activity activity_of_idle_link() const;
-  Cycle next_step(Cycle now, bool worked);
+  Cycle next_step(Cycle now, bool worked) const;
+  // Pushes into one of the lines that due_ is about.
+  template <class Line, class T>
+  void keep(Line& line, const T& value, Cycle ready) {
+    line.push(value, ready);
+    due_ = earliest(due_, line.next_ready());
+  }
+  template <class F>
+  void for_each_due(F f) const;
 
   const DmaEngineParams params_;
   PacketPool& packets_;
@@ -249,6 +267,7 @@ class DmaEngine final : public DmaEnginePorts {
   CreditPool posted_;      // credit of landed writes is returned only when a write needs it
   CreditPool non_posted_;  // likewise, of reads whose data the host has
   CreditPool completion_;
+  Credit write_credit_;    // of the write that has_credit() has looked for
   Credit request_credit_;  // of the read that may_read() has allowed, and of its completions
   Credit answer_room_;
   std::unique_ptr<DmaArbiter> arbiter_;  // nullptr: in turn
@@ -295,14 +314,12 @@ class DmaEngine final : public DmaEnginePorts {
   std::array<std::uint64_t, kHostWrites> passed_{};  // so far
   using Counts = std::array<std::uint64_t, kHostWrites>;
   std::array<Counts, kHostWrites> after_{};  // by kind: of the others, those that its first write follows
-  std::uint64_t host_writes_ = 0;            // bit by kind whose link is not empty
   std::array<In<Event>*, kReplies> events_{&receive_events, &completion_events, &send_events, &page_requests};
   std::array<Out<Event>*, kReplies> raised_ports_{&receive_raised, &completion_raised, &send_raised, &page_raised};
   std::size_t event_source_ = 0;  // whose turn it is
-  std::uint64_t event_bits_ = 0;  // bit by source whose link is not empty
   DelayLine<Raised> raised_;
   DelayLine<CommandReply> replied_;
-  std::uint64_t asking_ = 0;    // bit by client whose link is not empty
+  std::uint64_t inputs_ = 0;    // bit by input whose link is not empty
   std::uint32_t awaiting_ = 0;  // bit per line of parts that is not empty
   Cycle due_ = kNever;          // when the next entry of all these delay lines is due
   bool more_leaving_ = false;   // another packet is due, next cycle
@@ -311,5 +328,30 @@ class DmaEngine final : public DmaEnginePorts {
   std::uint64_t fence_behind_ = 0;  // requests of its client that are waited for
   DmaEngineCounters counters_;
 };
+
+// Inlined: two TLPs of each packet are writes.
+[[gnu::always_inline]] inline bool DmaEngine::has_credit(Cycle now, std::size_t who, std::uint32_t bytes) {  // (R6, R7)
+  if (lacks_to_write_ != kNobody && lacks_to_write_ != who) return false;
+  while (unlanded_.ready(now)) posted_.give(unlanded_.pop());
+  write_credit_ = posted_.of(1, bytes);
+  lacks_to_write_ = posted_.covers(write_credit_) ? kNobody : who;
+  return lacks_to_write_ == kNobody;
+}
+
+// Sends one TLP, for which has_credit() has found credit.
+[[gnu::always_inline]] inline DmaEngine::Sent DmaEngine::send_write(Cycle now, std::uint32_t bytes, bool relaxed,
+                                                                    const Latency& latency) {  // (R4, R6)
+  const TlpCount up = write_tlp(params_, bytes);
+  const Instant left = up_.carry({now.count, 0}, up.link_bytes);
+  Instant lands = time_.after_span(left, latency ? *latency : latency_.of_write());
+  if (!relaxed) lands = std::max(lands, last_landing_);
+  last_landing_ = std::max(lands, last_landing_);
+  posted_.take(write_credit_);
+  unlanded_.push(write_credit_, lands.ceiling());
+  counters_.write_bytes += bytes;
+  counters_.tlps_up += up.tlps;
+  counters_.link_bytes_up += up.link_bytes;
+  return {left, lands};
+}
 
 }  // namespace rxnic

@@ -75,11 +75,11 @@ bool DmaEngine::start_event(Cycle now) {  // (R11)
   done.bytes += bytes;
   if (!interrupt) return true;
   if (event_source_ == kReplies) {
-    replied_.push(replies.pop(now), sent.lands.ceiling());
+    keep(replied_, replies.pop(now), sent.lands.ceiling());
     ++counters_.replies;
   } else {
     const Event event = events_[event_source_]->pop(now);
-    raised_.push({event, event_source_}, sent.lands.ceiling());
+    keep(raised_, Raised{event, event_source_}, sent.lands.ceiling());
     ++counters_.events;
     ++counters_.events_of[static_cast<std::size_t>(event.type)];
     notify({QpEventKind::kAsync, event.number, static_cast<std::uint32_t>(event.type)}, now);

@@ -36,7 +36,7 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   if (latency_.constant_reads() && !params_.relaxed_ordering && !timed_) {  // the host has no later one's data before
     answer(a);
   } else {
-    in_host_.push(a, ready.floor());
+    keep(in_host_, a, ready.floor());
   }
   counters_.tlps_up += up.tlps;
   counters_.link_bytes_up += up.link_bytes;
@@ -131,7 +131,7 @@ void DmaEngine::finish_late_read(OpenRead& of) {
 // The host sends the completions of a read. (R5)
 void DmaEngine::answer(const Answer& a) {
   const Cycle done = down_.carry(a.ready, a.down.link_bytes).ceiling();
-  data_[a.to].push(a.part, done);
+  keep(data_[a.to], a.part, done);
   counters_.tlps_down += a.down.tlps;
   counters_.link_bytes_down += a.down.link_bytes;
 }
@@ -187,7 +187,7 @@ bool DmaEngine::start_write_back(Cycle now) {  // (R14)
   open_[at].writes_back = false;
   open_[at].all = true;
   const Sent sent = send_write(now, kAtomicBytes, false, open_[at].write_latency);
-  data_[kResponseClient].push(add_part(kResponseClient, {at, false}), sent.left.ceiling());
+  keep(data_[kResponseClient], add_part(kResponseClient, {at, false}), sent.left.ceiling());
   return true;
 }
 
@@ -213,7 +213,7 @@ bool DmaEngine::start_gather(Cycle now) {
     if (finished == kNever) return false;
     memory_.read(s.address, {packets_[s.buffer].frame.data() + s.offset, s.bytes});
     OpenRead& response = open_read(done, raw(s.buffer));
-    data_[kDmaClients].push(add_part(kDmaClients, {done.read, false, {}, segments_taken_}), finished);
+    keep(data_[kDmaClients], add_part(kDmaClients, {done.read, false, {}, segments_taken_}), finished);
     end_segment(s, response);
     return true;
   }

@@ -7,30 +7,6 @@
 
 namespace rxnic {
 
-bool DmaEngine::has_credit(Cycle now, std::size_t who, std::uint32_t bytes) {  // (R6, R7)
-  if (lacks_to_write_ != kNobody && lacks_to_write_ != who) return false;
-  while (unlanded_.ready(now)) posted_.give(unlanded_.pop());
-  lacks_to_write_ = posted_.covers(posted_.of(1, bytes)) ? kNobody : who;
-  return lacks_to_write_ == kNobody;
-}
-
-// Sends one TLP.
-DmaEngine::Sent DmaEngine::send_write(Cycle now, std::uint32_t bytes, bool relaxed,
-                                      const Latency& latency) {  // (R4, R6)
-  const TlpCount up = write_tlp(params_, bytes);
-  const Instant left = up_.carry({now.count, 0}, up.link_bytes);
-  Instant lands = time_.after_span(left, latency ? *latency : latency_.of_write());
-  if (!relaxed) lands = std::max(lands, last_landing_);
-  last_landing_ = std::max(lands, last_landing_);
-  const Credit credit = posted_.of(1, bytes);
-  posted_.take(credit);
-  unlanded_.push(credit, lands.ceiling());
-  counters_.write_bytes += bytes;
-  counters_.tlps_up += up.tlps;
-  counters_.link_bytes_up += up.link_bytes;
-  return {left, lands};
-}
-
 bool DmaEngine::start_payload(Cycle now) {
   if (!has_writing_) return false;
   SegmentWrite& s = writing_;
@@ -100,12 +76,12 @@ bool DmaEngine::start_device_request(Cycle now, std::size_t client, const DmaReq
     memory_.write(r.address, {r.data, r.bytes});
     last_landing_ = std::max(last_landing_, Instant{done.count, 0});
     if (r.notify)
-      landings_.push({{r.cookie, 0, now}, static_cast<std::uint32_t>(client), true}, last_landing_.ceiling());
+      keep(landings_, Landing{{r.cookie, 0, now}, static_cast<std::uint32_t>(client), true}, last_landing_.ceiling());
   } else {
     Progress& progress = progress_[client];
     perform(now, r, progress.latency, progress.latency);
     open_read(progress, r.cookie).all = true;
-    data_[client].push(add_part(client, {progress.read, false}), done);
+    keep(data_[client], add_part(client, {progress.read, false}), done);
     progress = {};
   }
   ++counters_.client_requests[client];

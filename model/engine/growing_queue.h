@@ -19,6 +19,10 @@ class GrowingQueue {
     assert(size_ > 0);
     return slots_[first_];
   }
+  const T& front() const {
+    assert(size_ > 0);
+    return slots_[first_];
+  }
   void push_back(T value) {
     if (size_ == slots_.size()) grow();
     slots_[(first_ + size_++) & (slots_.size() - 1)] = std::move(value);

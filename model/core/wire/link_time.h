@@ -59,7 +59,11 @@ class Line {
   explicit Line(const LinkTime& time) : time_(time) {}
   // Carries `bytes` from `earliest` on, or from when the line is free; returns when the last byte has passed.
   Instant carry(Instant earliest, std::uint64_t bytes) {
-    free_ = time_.after_bytes(std::max(earliest, free_), bytes);
+    if (bytes != carried_) {
+      carried_ = bytes;
+      span_ = time_.after_bytes({}, bytes);
+    }
+    free_ = time_.after_span(std::max(earliest, free_), span_);
     return free_;
   }
   // Carries `bytes` that come now between what was promised for later, which the next transfer is put off by.
@@ -75,6 +79,8 @@ class Line {
 
  private:
   LinkTime time_;
+  std::uint64_t carried_ = 0;  // bytes of the last transfer,
+  Instant span_;               // and how long they take: most are as many as those before
   Instant free_;
   Instant between_;  // the last byte of carry_between() has passed
 };
