@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 import types
 
 import e2e
@@ -282,6 +283,17 @@ def record(bench):
     bench.expect_equal(done.returncode, 0, f"run --record: {done.stderr}")
     found = asked(bench, "sensitivity", "run", "--only", "nic.link_gbps")
     bench.expect(found["still"] and found["runs"] >= 3, f"{found}")
+    # Its two files are enough: all that the run was made with stands in the first line of the log.
+    with tarfile.open(e2e.ROOT / "testbench" / "e2e" / "golden" / "pingpong_srq.tar.xz") as packed:
+        packed.extractall(bench.folder / "packed", filter="data")
+    log = next((bench.folder / "packed").rglob("host.jsonl"))
+    found = asked(bench, "sensitivity", log.parent, "--only", "dma_engine.read_latency_ps")
+    moved = {row["parameter"] for row in found["moving"]}
+    bench.expect_equal(moved, {"dma_engine.read_latency_ps"}, "what moves the ping-pong of a record")
+    log.write_text("{}\n", encoding="utf-8")
+    done = bench.rxnic("why", log.parent)
+    bench.expect_equal((done.returncode, done.stdout), (2, ""), f"a log without a header: {done.stderr}")
+    bench.expect(f"{log}:1: found no header of a record" in done.stderr, done.stderr)
 
 
 def workload(bench):

@@ -11,6 +11,7 @@ import json
 import pathlib
 import shlex
 import sys
+import tomllib
 
 from .. import program as rxnic
 from .. import workloads
@@ -167,10 +168,15 @@ class Subject:
                 for seed in range(1, self.seeds + 1)]
 
     def _clock_of_record(self):
-        """The clock that the record was made with."""
-        with open(pathlib.Path(self.source) / "report.json", encoding="utf-8") as file:
-            section, _, key = UNTOUCHED.partition(".")
-            return json.load(file)["config"]["values"][section][key]
+        """The clock that the record was made with, from its first line."""
+        log = pathlib.Path(self.source) / "host.jsonl"
+        section, _, key = UNTOUCHED.partition(".")
+        try:
+            with open(log, encoding="utf-8") as file:
+                return tomllib.loads(json.loads(file.readline())["params"])[section][key]
+        except (ValueError, KeyError, TypeError):
+            raise rxnic.UsageError(f"{log}:1: found no header of a record; expected one that rxnic run --record has "
+                                   "written") from None
 
     def ask(self, points, what=""):
         """The answers of points, in their order."""
