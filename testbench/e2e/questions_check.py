@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import types
+import xml.etree.ElementTree
 
 import e2e
 
@@ -353,6 +354,12 @@ def front(bench):
                      and (o["bits"], -o["rates.packets_per_s"], o["trial"])
                      < (one["bits"], -one["rates.packets_per_s"], one["trial"]) for o in trials if o is not one)
         bench.expect_equal(one["trial"] in on_front, not beaten, f"trial {one['trial']}")
+    if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
+        charts = [(bench.folder / out / "front.svg").read_text(encoding="utf-8") for out in ("whole", "parts")]
+        drawn = xml.etree.ElementTree.fromstring(charts[0])
+        words = {"".join(text.itertext()) for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
+        bench.expect({"bits on the chip, Mbit", "rates.packets_per_s", "front", "trials"} <= words, f"chart: {words}")
+        bench.expect(charts[0] == charts[1], "front.svg differs after an interruption")
     rows = list(csv.DictReader(open(bench.folder / "whole" / "front.csv", encoding="utf-8")))
     bench.expect_equal([int(row["total_bits"]) for row in rows], [row["total_bits"] for row in whole["front"]], "rows")
     done = bench.rxnic(*arguments[:4], "--vary", "qp_context_cache.sets=1..32", "--out", "whole")
