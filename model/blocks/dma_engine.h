@@ -117,14 +117,16 @@ class DmaEngine final : public DmaEnginePorts {
   static constexpr std::size_t kEvents = kDmaClients + 2;
   static constexpr std::size_t kRequesters = kDmaClients + 3;
   static constexpr std::size_t kNobody = kRequesters;
+  static constexpr std::size_t kHostWrites = 6;    // kinds of them
+  static constexpr std::size_t kEventSources = 5;  // receive, completion, send, page requests; replies
   // Bits of inputs_: the clients and the packet streams by the number of the requester, then the other inputs.
   static constexpr std::size_t kFences = kRequesters;
-  static constexpr std::size_t kEventsFrom = kFences + 1;          // by source
-  static constexpr std::size_t kHostWritesFrom = kEventsFrom + 5;  // by kind
+  static constexpr std::size_t kEventsFrom = kFences + 1;                      // by source
+  static constexpr std::size_t kHostWritesFrom = kEventsFrom + kEventSources;  // by kind
   static constexpr std::uint64_t kClientBits = bit_of(kDmaClients) - 1;
   static constexpr std::uint64_t kStreamBits = bit_of(kPayload) | bit_of(kGather);
   static constexpr std::uint64_t kEventBits = bit_of(kHostWritesFrom) - bit_of(kEventsFrom);
-  static constexpr std::uint64_t kHostWriteBits = bit_of(kHostWritesFrom + 6) - bit_of(kHostWritesFrom);
+  static constexpr std::uint64_t kHostWriteBits = bit_of(kHostWritesFrom + kHostWrites) - bit_of(kHostWritesFrom);
   static constexpr auto kTagClient = static_cast<std::size_t>(DmaClient::kTag);
   static constexpr auto kResponseClient = static_cast<std::size_t>(DmaClient::kResponse);
 
@@ -174,8 +176,6 @@ class DmaEngine final : public DmaEnginePorts {
     kCommands,
     kPageReplies
   };
-  static constexpr std::size_t kHostWrites = 6;    // kinds of them
-  static constexpr std::size_t kEventSources = 5;  // receive, completion, send, page requests; replies
   static constexpr std::size_t kReplies = 4;
   struct Raised {
     Event event;
