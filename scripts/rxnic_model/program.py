@@ -10,7 +10,7 @@ import subprocess
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 PLACES = [SCRIPTS.parent / "build" / "release" / "bridge" / "rxnic" / "rxnic",  # of a source tree
           SCRIPTS.parent / "build" / "dev" / "bridge" / "rxnic" / "rxnic",
-          SCRIPTS.parents[2] / "bin" / "rxnic"]  # of PREFIX/share/rxnic/scripts
+          SCRIPTS / ".." / ".." / ".." / "bin" / "rxnic"]  # of PREFIX/share/rxnic/scripts
 
 
 class UsageError(Exception):

@@ -40,7 +40,7 @@ class Copy:
         self.needed.write_text("", encoding="ascii")
         done = self.bench.start(self.root / "scripts" / "rxnic", *arguments, env=self.environment)
         needed = set(self.needed.read_text(encoding="utf-8").split("\n"))
-        self.bench.expect("bridge/rxnic/command/librxnic_program.a" in needed,
+        self.bench.expect("bridge/rxnic/librxnic_rooms-run.a" in needed,
                           f"{arguments}: no program is built: {done.stderr}")
         # There is no program to start.
         self.bench.expect_equal(done.returncode, 127, f"{arguments}: {done.stderr}")
