@@ -3,6 +3,7 @@
 // packets_per_s, and cycles_per_s of simulated cycles.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +19,7 @@ void replay(benchmark::State& state, const Load& load) {
   std::uint64_t packets = 0;
   std::uint64_t steps = 0;
   std::uint64_t matches = 0;
+  std::uint64_t most_waiting = 0;
   TrafficStream traffic(load.traffic, load.packets);
   PreparedStream stream(traffic, load.packets);
   for (auto _ : state) {
@@ -33,6 +35,7 @@ void replay(benchmark::State& state, const Load& load) {
     cycles += sim->engine.now().count;
     steps += sim->engine.steps();
     matches += sim->nic.tag_match_cam.counters().matches;
+    most_waiting = std::max<std::uint64_t>(most_waiting, sim->nic.rx_buffer.counters().high_water_bytes);
     sim.reset();
     state.ResumeTiming();
   }
@@ -41,6 +44,7 @@ void replay(benchmark::State& state, const Load& load) {
   state.counters["cycles_per_s"] = Counter(static_cast<double>(cycles), Counter::kIsRate);
   state.counters["cycles_per_packet"] = static_cast<double>(cycles) / static_cast<double>(packets);
   state.counters["steps_per_packet"] = static_cast<double>(steps) / static_cast<double>(packets);
+  state.counters["most_buffered_bytes"] = static_cast<double>(most_waiting);
   if (matches != 0) state.counters["matched"] = static_cast<double>(matches) / static_cast<double>(packets);
 }
 
