@@ -15,12 +15,16 @@ std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
   return digest ^ digest >> 29;
 }
 
-// Digest of everything from the BTH to there.
-std::uint64_t digest_of(Bytes frame, const Headers& h, std::size_t end) {
-  Bytes rest = frame.subspan(h.bth_offset);
-  rest = rest.first(std::min<std::size_t>(rest.size(), end - h.bth_offset));
+// Digest of these bytes of the frame, as far as it has them.
+std::uint64_t digest_of(Bytes frame, std::size_t from, std::size_t to) {
+  Bytes rest = frame.first(std::min(frame.size(), to));
+  rest = rest.subspan(std::min(rest.size(), from));
   std::uint64_t digest = rest.size();
   for (; rest.size() >= 8; rest = rest.subspan(8)) digest = mix(digest, load_be64(rest.data()));
+  if (rest.size() >= 4) {
+    digest = mix(digest, load_be32(rest.data()));
+    rest = rest.subspan(4);
+  }
   for (const std::uint8_t byte : rest) digest = mix(digest, byte);
   return digest;
 }
@@ -51,25 +55,35 @@ const Headers* WholeHeaders::of(const CapturedFrame& frame) {
 
 void CopyFinder::ask_again(const Headers& nak) {
   for (std::size_t n = 0; n < count_; ++n) {
-    const Headers& h = seen_[n].h;
-    const std::int32_t behind = h.psn - nak.psn;
-    if (h.source == nak.destination && h.destination == nak.source && behind >= 0 && behind < kMostAskedFor) {
-      seen_[n].asked_again = true;
+    Seen& s = seen_[n];
+    const std::int32_t behind = s.psn - nak.psn;
+    if (s.source == nak.destination && s.destination == nak.source && behind >= 0 && behind < kMostAskedFor) {
+      s.asked_again = true;
     }
   }
 }
 
 bool CopyFinder::is_same(const Seen& a, const Seen& b) {
-  const bool same_data = a.cut || b.cut ? a.h.payload_bytes == b.h.payload_bytes : a.all == b.all;
-  return same_data && a.headers == b.headers && a.h.psn == b.h.psn && a.h.destination_qp == b.h.destination_qp &&
-         a.h.ip_identification == b.h.ip_identification && a.h.udp_source_port == b.h.udp_source_port &&
-         a.h.source == b.h.source && a.h.destination == b.h.destination;
+  const bool same_data = a.cut || b.cut ? a.payload_bytes == b.payload_bytes : a.rest == b.rest;
+  return same_data && a.headers == b.headers && a.psn == b.psn && a.destination_qp == b.destination_qp &&
+         a.ip_identification == b.ip_identification && a.udp_source_port == b.udp_source_port && a.source == b.source &&
+         a.destination == b.destination;
 }
 
 CopyFinder::Seen* CopyFinder::original(const CapturedFrame& frame, const Headers& h) {  // (R1)
-  Seen fresh{frame.time_ps,          frame.number, digest_of(frame.bytes, h, h.payload_offset), 0, h, frame.truncated,
-             has_congestion_mark(h), false};
-  if (!fresh.cut) fresh.all = digest_of(frame.bytes, h, h.icrc_offset + kIcrcBytes);
+  const Seen fresh{.time_ps = frame.time_ps,
+                   .number = frame.number,
+                   .headers = digest_of(frame.bytes, h.bth_offset, h.payload_offset),
+                   .rest = frame.truncated ? 0 : digest_of(frame.bytes, h.payload_offset, h.icrc_offset + kIcrcBytes),
+                   .source = h.source,
+                   .destination = h.destination,
+                   .destination_qp = h.destination_qp,
+                   .psn = h.psn,
+                   .ip_identification = h.ip_identification,
+                   .udp_source_port = h.udp_source_port,
+                   .payload_bytes = h.payload_bytes,
+                   .cut = frame.truncated,
+                   .marked = has_congestion_mark(h)};
   const auto tag = static_cast<std::uint16_t>(fresh.headers);
   unsigned equal = 0;
   for (const std::uint16_t other : tags_) equal |= static_cast<unsigned>(other == tag);

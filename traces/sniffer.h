@@ -86,8 +86,11 @@ class CopyFinder {
   struct Seen {
     std::uint64_t time_ps = 0;
     std::uint64_t number = 0;
-    std::uint64_t headers = 0, all = 0;  // digests
-    Headers h;
+    std::uint64_t headers = 0, rest = 0;  // digests: up to the payload, and behind that
+    Address source, destination;
+    Qpn destination_qp{};
+    Psn psn;
+    std::uint16_t ip_identification = 0, udp_source_port = 0, payload_bytes = 0;
     bool cut = false;
     bool marked = false;  // it, or a copy of it
     bool asked_again = false;

@@ -5,22 +5,34 @@
 
 namespace rxnic {
 
-Stays stays_of(const MessageTimes& times, Cycle visible) {
-  Stays all{};
+namespace {
+
+// Calls f(station, wait, block) for each station that the message has passed, in their order.
+template <class F>
+void for_each_stay(const MessageTimes& times, Cycle visible, F f) {
   Cycle from = times.begun;
-  const auto add = [&](std::size_t n, Cycle left) {
+  const auto stay = [&](std::size_t n, Cycle left) {
     // A WRITE's data may be visible before the packet leaves the DMA engine for a block that has no room.
     const Cycle to = earliest(left, visible);
     const Cycle stamped = times.passed[n].taken;
     const Cycle taken = stamped == Cycle{} ? from : earliest(stamped, to);
     assert(from <= taken && taken <= to);
-    all[n] = {true, taken.count - from.count, to.count - taken.count};
+    f(n, taken.count - from.count, to.count - taken.count);
     from = to;
   };
   for (std::size_t n = 0; n <= static_cast<std::size_t>(Station::kCqeGenerator); ++n) {
-    if (times.passed[n].left != Cycle{}) add(n, times.passed[n].left);
+    if (times.passed[n].left != Cycle{}) stay(n, times.passed[n].left);
   }
-  add(static_cast<std::size_t>(Station::kHostMemory), visible);
+  stay(static_cast<std::size_t>(Station::kHostMemory), visible);
+}
+
+}  // namespace
+
+Stays stays_of(const MessageTimes& times, Cycle visible) {
+  Stays all{};
+  for_each_stay(times, visible, [&all](std::size_t n, std::uint64_t wait, std::uint64_t block) {
+    all[n] = {true, wait, block};
+  });
   return all;
 }
 
@@ -76,14 +88,9 @@ void Latencies::on_matched(WcStatus status, const MessageTimes& times, Cycle now
 }
 
 void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
-  const Stays stays = stays_of(times, visible);
-  for (std::size_t n = 0; n < kStations; ++n) {
-    if (!stays[n].passed) continue;
-    Stage& stage = figures().stages[n];
-    stage.stay.add(stays[n].wait + stays[n].block, period_ps_);
-    stage.wait.add(stays[n].wait, period_ps_);
-    stage.block.add(stays[n].block, period_ps_);
-  }
+  for_each_stay(times, visible,
+                [&stages = figures().stages, period_ps = period_ps_](
+                    std::size_t n, std::uint64_t wait, std::uint64_t block) { stages[n].add(wait, block, period_ps); });
 }
 
 void Latencies::add(const Latencies& other) {
@@ -99,11 +106,7 @@ void Latencies::add(const Latencies& other) {
   to.no_end.add(other.figures_->no_end);
   to.write.add(other.figures_->write);
   to.read.add(other.figures_->read);
-  for (std::size_t n = 0; n < to.stages.size(); ++n) {
-    for (CycleTimes Stage::*part : {&Stage::stay, &Stage::wait, &Stage::block}) {
-      (to.stages[n].*part).add(other.figures_->stages[n].*part);
-    }
-  }
+  for (std::size_t n = 0; n < to.stages.size(); ++n) to.stages[n].add(other.figures_->stages[n]);
 }
 
 void Latencies::collect(NicResult& r) const {
@@ -119,11 +122,12 @@ void Latencies::collect(NicResult& r) const {
   r.write_ns = result_of(figures_->write);
   r.read_ns = result_of(figures_->read);
   for (std::size_t n = 0; n < kStations; ++n) {
-    const Stage& stage = figures_->stages[n];
-    const Histogram stay = stage.stay.ns(period_ps_);
+    const StayTimes& stage = figures_->stages[n];
+    const Histogram stay = stage.ns(StayTimes::Part::kWhole, period_ps_);
     if (stay.count() == 0) continue;
-    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), stage_result(stage.stay), stay.max(),
-                        stage_result(stage.wait), stage_result(stage.block)});
+    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), stage_result(stage, StayTimes::Part::kWhole),
+                        stay.max(), stage_result(stage, StayTimes::Part::kWait),
+                        stage_result(stage, StayTimes::Part::kBlock)});
   }
 }
 
@@ -132,9 +136,9 @@ LatencyResult Latencies::result_of(const CycleTimes& t) const {
   return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
 }
 
-StageTimes Latencies::stage_result(const CycleTimes& t) const {
-  const Histogram h = t.ns(period_ps_);
-  const double mean = static_cast<double>(t.cycles() * period_ps_) / static_cast<double>(h.count()) / 1000;
+StageTimes Latencies::stage_result(const StayTimes& t, StayTimes::Part part) const {
+  const Histogram h = t.ns(part, period_ps_);
+  const double mean = static_cast<double>(t.cycles(part) * period_ps_) / static_cast<double>(h.count()) / 1000;
   return {mean, h.percentile(0.5), h.percentile(0.99)};
 }
 

@@ -86,12 +86,9 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   TagDepths& tag_depths() { return tag_depths_; }
 
  private:
-  struct Stage {
-    CycleTimes stay, wait, block;
-  };
   struct Figures {
     CycleTimes receive, handed_over, one_way, match, no_end, write, read;
-    std::array<Stage, kStations> stages;  // by the station that it ends at
+    std::array<StayTimes, kStations> stages;  // by the station that it ends at
   };
   Figures& figures() {  // from the first message on: most NICs of a large fabric are idle
     if (figures_ == nullptr) figures_ = std::make_unique<Figures>();
@@ -101,7 +98,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   void add(CycleTimes& to, Cycle from, Cycle until) const { to.add(until.count - from.count, period_ps_); }
   void add_stages(const MessageTimes& times, Cycle visible);
   LatencyResult result_of(const CycleTimes& t) const;
-  StageTimes stage_result(const CycleTimes& t) const;
+  StageTimes stage_result(const StayTimes& t, StayTimes::Part part) const;
 
   bool has(Cycle begun, Cycle ended) const { return begun >= from_ && ended < to_; }
 

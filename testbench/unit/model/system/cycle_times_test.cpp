@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace rxnic {
@@ -36,6 +37,31 @@ TEST(CycleTimes, AreTheHistogramOfTheSameTimes) {
     EXPECT_EQ(one.ns(period_ps).count(), 20'000u);
     EXPECT_EQ(one.ns(period_ps).max(), expected.max());
     EXPECT_EQ(one.cycles(), cycles);
+  }
+}
+
+// Three times for each stay, in one object or in three.
+TEST(StayTimes, AreTheCycleTimesOfTheirParts) {
+  constexpr std::uint64_t kSeed = 12, kPeriodPs = 833;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937_64 random(kSeed);
+  const auto time = [&random] { return (std::uint64_t{1} << random() % 14) - 1 + random() % 3; };
+  StayTimes one, other;
+  CycleTimes whole, wait, block;
+  for (int n = 0; n < 20'000; ++n) {
+    const std::uint64_t waited = random() % 2 == 0 ? 1 : time(), inside = time();
+    (random() % 2 == 0 ? one : other).add(waited, inside, kPeriodPs);
+    whole.add(waited + inside, kPeriodPs);
+    wait.add(waited, kPeriodPs);
+    block.add(inside, kPeriodPs);
+  }
+  one.add(other);
+  for (const auto& [part, expected] :
+       {std::pair(StayTimes::Part::kWhole, &whole), std::pair(StayTimes::Part::kWait, &wait),
+        std::pair(StayTimes::Part::kBlock, &block)}) {
+    EXPECT_EQ(buckets(one.ns(part, kPeriodPs)), buckets(expected->ns(kPeriodPs)));
+    EXPECT_EQ(one.ns(part, kPeriodPs).max(), expected->ns(kPeriodPs).max());
+    EXPECT_EQ(one.cycles(part), expected->cycles());
   }
 }
 
