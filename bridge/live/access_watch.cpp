@@ -107,7 +107,7 @@ bool AccessWatch::abort_one(const Access& access, std::string& why) {
       const PageRights::Range found = PageRights::range_at(access.maps, at);
       if (found.end <= at) break;
       at = found.end;
-      if (found.major == 0 && found.minor == 0) continue;
+      if (!found.has_file()) continue;
       // Connections have the number of the device as the kernel stores it.
       const std::string number = std::to_string(std::uint64_t{found.major} << 20 | found.minor);
       const std::string connection = std::string(kConnections) + "/" + number;

@@ -91,6 +91,7 @@ struct DoorbellBudget {
 class LiveClient {
  public:
   DoorbellBudget doorbells;
+  std::uint32_t completions = 0;  // that the program is not notified of yet (live_programs.h R18)
   static constexpr std::size_t kMostChannels = 256, kTriedAtOnce = 4;
   // `serial`: of this client alone, while ids are used again. `process`: its pidfd, -1: none; the caller keeps it.
   LiveClient(ClientId id, std::uint64_t serial, pid_t pid, int process, std::string program, EventBudget& budget)

@@ -282,6 +282,7 @@ void LivePrograms::failed(ClientId client, const std::string& why) {
 }
 
 void LivePrograms::answer(Connection& connection, Message message, std::int32_t status) {
+  show();
   message.version = channel::kVersion;
   message.status = status;
   // EAGAIN: the socket is full, because the program does not read its replies. EPIPE is left to poll(): there may still
@@ -325,6 +326,7 @@ void LivePrograms::forget(Connection& connection) {
 
 // R8.
 void LivePrograms::end_all(bool notify_model) {
+  show();
   ended_ = true;
   acceptor_.close(listener_, doorkeeper_);
   for (LiveClient* client : active_) {

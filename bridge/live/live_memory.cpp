@@ -23,27 +23,22 @@ bool inside(const LiveMapping& mapping, std::uint64_t offset, std::uint64_t byte
   return offset <= mapping.bytes() && bytes <= mapping.bytes() - offset;
 }
 
-void count(TransferCounters& counters, std::uint64_t bytes) {
-  ++counters.transfers;
-  counters.bytes += bytes;
-}
-
-// R1.
-void write_shared(std::uint8_t* base, std::uint64_t offset, std::span<const std::uint8_t> from) {
-  for (std::uint64_t end = offset + from.size(); end > offset;) {
-    const std::uint64_t begin = std::max(offset, (end - 1) / kUnit * kUnit);
-    const std::uint8_t* source = from.data() + (begin - offset);
-    const std::uint64_t bytes = end - begin;
-    std::memcpy(base + begin, source, bytes - 1);
-    std::atomic_ref<std::uint8_t>(base[end - 1]).store(source[bytes - 1], std::memory_order_release);
-    end = begin;
-  }
-}
-
 }  // namespace
+
+LiveMemory::LiveMemory(LivePrograms& programs, const LiveMemoryOptions& options)
+    : programs_(programs), options_(options), rights_(options.map_queries), watch_(options.watch) {
+  if (options_.gather) programs_.set_later(this);
+}
+
+LiveMemory::~LiveMemory() {
+  if (!options_.gather) return;
+  programs_.show();
+  programs_.set_later(nullptr);
+}
 
 bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t> to) {
   bool done = false;
+  if (waits()) show_before(id, address, to.size());
   if (address >= kShared) {
     const LiveMapping* const mapping = programs_.mapping_of(id);
     done = mapping != nullptr && inside(*mapping, address - kShared, to.size());
@@ -61,17 +56,32 @@ bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t
   return done;
 }
 
+// R1.
+void LiveMemory::write_shared(const LiveMapping& mapping, std::uint64_t address, std::span<const std::uint8_t> from) {
+  auto* const base = static_cast<std::uint8_t*>(mapping.base());
+  const std::uint64_t offset = address - ProgramMemory::kShared;
+  for (std::uint64_t end = offset + from.size(); end > offset;) {
+    const std::uint64_t begin = std::max(offset, (end - 1) / kUnit * kUnit);
+    const std::uint8_t* source = from.data() + (begin - offset);
+    const std::uint64_t bytes = end - begin;
+    std::memcpy(base + begin, source, bytes - 1);
+    std::atomic_ref<std::uint8_t>(base[end - 1]).store(source[bytes - 1], std::memory_order_release);
+    end = begin;
+  }
+}
+
 bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::uint8_t> from) {
   bool done = false;
   if (address >= kShared) {
     const LiveMapping* const mapping = programs_.mapping_of(id);
     done = mapping != nullptr && inside(*mapping, address - kShared, from.size());
     if (done) {
-      write_shared(static_cast<std::uint8_t*>(mapping->base()), address - kShared, from);
+      if (!keep_shared(id, address, from)) write_shared(*mapping, address, from);
       count(counters_.shared_writes, from.size());
     }
   } else if (const LiveClient* const client = programs_.find(id)) {
-    done = from.empty() || move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
+    done = from.empty() || keep(*client, address, from) ||
+           move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
   }
   counters_.failures += done ? 0u : 1u;
   return done;
@@ -79,6 +89,9 @@ bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::
 
 // R6.
 void LiveMemory::read_all(std::span<const Read> reads) {
+  if (waits()) {
+    for (const Read& r : reads) show_before(r.client, r.address, r.to.size());
+  }
   while (!reads.empty()) {
     const auto other = std::find_if(reads.begin(), reads.begin() + std::min(reads.size(), kMostAtOnce),
                                     [&](const Read& r) { return r.client != reads[0].client || r.address >= kShared; });

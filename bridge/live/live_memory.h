@@ -26,6 +26,20 @@
 //       (Linux 6.18). A read or write of up to 4 KiB costs as much, one of 64 KiB 1.7 times, 64 reads together 1.03
 //       times. Before Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings.
 //       A read alone, which is made by R6 then, takes 1.3 times as long.
+//   R8  With `gather`, writes that follow each other are kept and carried out together, those of a program by one
+//       process_vm_writev. They are kept until what the model has done is to be shown (live_programs.h R18), an access
+//       overlaps them, or KeptWrites is full. What was written to mappings meanwhile is carried out behind them, in
+//       order: a program that sees a CQE sees its payload. A write that comes more than kNear looks after the one
+//       before is carried out at once. So a message that comes alone is not seen later than without.
+//   R9  A write is kept only when it is known to succeed. Its bytes are in one range of memory without a file, in which
+//       the program may write. The kernel is asked for that range once between two shows. All others are carried out at
+//       once, and their failures are known at once. A program may take such a range away before the next show. What is
+//       kept for it goes nowhere then (`lost`), as into pages that are pinned and not mapped any more. A page of
+//       userfaultfd in it is waited for as in R6.
+//   R10 process_vm_writev finds the process by its number, as in R6. First it writes the bytes by which the library has
+//       made this memory known, to their place, which is at random (verbs/identity.h R2). Another memory has no page
+//       there: then the kernel writes nothing, and the writes are carried out one by one. So are those that the call
+//       did not carry out. It heeds page protection.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +48,17 @@
 
 #include "bridge/driver/programs.h"
 #include "bridge/live/access_watch.h"
+#include "bridge/live/kept_writes.h"
 #include "bridge/live/live_client.h"
+#include "bridge/live/live_programs.h"
 #include "bridge/live/page_rights.h"
 
 namespace rxnic {
 
-class LivePrograms;
-
 struct LiveMemoryOptions {
   bool process_vm = true;   // false: as where it is not permitted (Yama, another container)
   bool map_queries = true;  // false: as before Linux 6.11 (page_rights.h)
+  bool gather = false;      // R8
   AccessWatchOptions watch{};
 };
 
@@ -55,15 +70,20 @@ struct LiveMemoryCounters {
   TransferCounters shared_reads, shared_writes;          // the mapping
   TransferCounters descriptor_reads, descriptor_writes;  // R2
   TransferCounters process_reads;                        // R6
+  TransferCounters process_writes;                       // R8
   std::uint64_t together = 0;                            // of process_reads: those that shared a system call
+  std::uint64_t write_calls = 0;                         // system calls of process_writes
+  std::uint64_t lost = 0;                                // R9
   std::uint64_t failures = 0;                            // calls that returned false
 };
 
-class LiveMemory final : public ProgramMemory {
+class LiveMemory final : public ProgramMemory, private ShownLater {
  public:
-  static constexpr std::size_t kMostAtOnce = 64;
-  explicit LiveMemory(const LivePrograms& programs, const LiveMemoryOptions& options = {})
-      : programs_(programs), options_(options), rights_(options.map_queries), watch_(options.watch) {}
+  static constexpr std::size_t kMostAtOnce = 64;            // reads
+  static constexpr std::uint64_t kNear = 4, kLongest = 16;  // looks (R8)
+  explicit LiveMemory(LivePrograms& programs, const LiveMemoryOptions& options = {});
+  LiveMemory(const LiveMemory&) = delete;
+  ~LiveMemory() override;
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
   void read_all(std::span<const Read> reads) override;
@@ -77,20 +97,39 @@ class LiveMemory final : public ProgramMemory {
     bool process_vm = false;   // R6
     bool gone = false;         // there is no such memory any more
   };
+  bool waits() const override { return !kept_.empty() || !kept_shared_.empty(); }
+  bool is_due(std::uint64_t look) const override;
+  void show(bool idle) override;
+  bool keep(const LiveClient& client, std::uint64_t address, std::span<const std::uint8_t> from);
+  bool keep_shared(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from);
+  bool may_keep(const LiveClient& client, std::uint64_t address, std::size_t bytes);
+  void show_before(ClientId client, std::uint64_t address, std::size_t bytes);
+  void write_kept(const LiveClient& client, std::span<const KeptWrites::Write> writes);
+  std::size_t write_at_once(const LiveClient& client, std::span<const KeptWrites::Write> writes);
   Way& way(const LiveClient& client);
   std::size_t read_at_once(std::span<const Read> reads);
   void report_cost(const LiveClient& client, const AccessWatch::Cost& cost) const;
   bool move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes, bool write);
+  static void count(TransferCounters& counters, std::uint64_t bytes) {
+    ++counters.transfers;
+    counters.bytes += bytes;
+  }
+  static void write_shared(const LiveMapping& mapping, std::uint64_t address, std::span<const std::uint8_t> from);
   bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
   bool move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                       bool write);
 
-  const LivePrograms& programs_;
+  LivePrograms& programs_;
   LiveMemoryOptions options_;
   PageRights rights_;
   AccessWatch watch_;
   LiveMemoryCounters counters_;
   std::vector<Way> ways_;
+  KeptWrites kept_, kept_shared_;                 // to memory; to mappings
+  std::uint64_t first_look_ = 0;                  // in which the first of those that are kept came
+  std::uint64_t last_look_ = 0;                   // in which the last write came
+  bool near_ = false;                             // there was one, and the model has not waited since
+  std::vector<KeptWrites::Write> of_one_client_;  // for show()
 };
 
 }  // namespace rxnic

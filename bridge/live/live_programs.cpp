@@ -107,6 +107,7 @@ bool LivePrograms::take(Cycle now, ProgramEvent& event) {
   events_.pop_front();
   if (event.kind == ProgramEvent::Kind::kRequest) ++counters_.requests;
   if (event.kind == ProgramEvent::Kind::kClose) {
+    show();
     if (Connection* const connection = connection_of(event.client)) {
       kept_.emplace(event.client, std::move(connection->client->mapping()));
       forget(*connection);
@@ -124,9 +125,6 @@ void LivePrograms::look(Cycle now) {
     poll(nanoseconds{0});
   }
   if (looks_to_poll_ != 0) --looks_to_poll_;
-  if (looks_to_wake_ != 0) --looks_to_wake_;
-  if (wake_due_ && looks_to_wake_ == 0) wake_programs();
-
   doorbells_.clear();
   next_doorbell_ = 0;
   bool any = false;
@@ -140,6 +138,9 @@ void LivePrograms::look(Cycle now) {
     if (!client->doorbells.exceeded) take_board(*client, Board::kSend);
     any = true;
   }
+  if (later_ != nullptr && (any || !events_.empty() || completions_wait_ || later_->is_due(counters_.looks))) show();
+  if (looks_to_wake_ != 0) --looks_to_wake_;
+  if (wake_due_ && looks_to_wake_ == 0) wake_programs();
   if (!any) return;
   // The boards of all clients: a receive that one client posted before another one's send has rung its doorbell by now.
   for (LiveClient* client : active_) {
@@ -195,8 +196,23 @@ void LivePrograms::completed(ClientId client, Cqn, std::uint32_t) {
   LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   if (c == nullptr) return;
   ++counters_.completions;
+  if (later_ != nullptr && later_->waits()) {
+    ++c->completions;
+    completions_wait_ = true;
+    return;
+  }
   c->mapping().completed();
   wake_due_ = true;
+}
+
+void LivePrograms::show_all(bool idle) {  // (R18)
+  if (later_ != nullptr && (idle || later_->waits())) later_->show(idle);
+  if (!completions_wait_) return;
+  completions_wait_ = false;
+  wake_due_ = true;
+  for (LiveClient* client : active_) {
+    for (; client->completions != 0; --client->completions) client->mapping().completed();
+  }
 }
 
 void LivePrograms::wake_programs() {  // (R10)
@@ -210,6 +226,7 @@ void LivePrograms::notify(ClientId client, std::uint32_t channel, const channel:
   LiveClient* c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   if (c == nullptr) return;
   ++counters_.events;
+  show();
   bool kept = false;
   try {
     kept = c->notify(channel, event);
@@ -224,6 +241,7 @@ void LivePrograms::notify(ClientId client, std::uint32_t channel, const channel:
 void LivePrograms::discard_events(ClientId client, channel::Request frees, std::uint32_t number) {
   LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   if (c == nullptr) return;
+  show();
   c->discard(frees, number);
   backlog_ = true;  // possibly: poll() checks
 }
@@ -236,6 +254,7 @@ const LiveMapping* LivePrograms::mapping_of(ClientId client) const {
 }
 
 void LivePrograms::released(ClientId client) {
+  show();
   kept_.erase(client);
   if (raw(client) < clients_.size() && clients_[raw(client)] == nullptr) free_ids_.push_back(client);
 }
@@ -267,6 +286,7 @@ bool LivePrograms::over() const { return cut_off_ || (connections_.empty() && !p
 // R7.
 Cycle LivePrograms::wait(Cycle now, Cycle due) {
   ++counters_.waits;
+  show_all(true);
   if (wake_due_) wake_programs();
   on_show_();  // (R14)
   constexpr nanoseconds kForEver = nanoseconds::max();

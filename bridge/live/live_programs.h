@@ -43,6 +43,10 @@
 //   R17 Completion channels take the descriptors that clients and connections do not need, or a quarter of all where
 //       that would be less. A further one is EMFILE. When half of them are taken no program gets more than
 //       kChannelShare, however many NICs it has opened. So others can attach, and have some channels, too.
+//   R18 What the model has done to the programs' memory may be shown to them later (ShownLater), and then completions,
+//       too. So a program that is notified of a completion finds its CQE. There is a show in a look that takes
+//       something from a program, that finds completions or that is due for it. There is one before each reply and
+//       event, and before wait().
 #pragma once
 
 #include <signal.h>
@@ -106,6 +110,15 @@ struct LiveCounters {
   std::uint64_t waited_ns = 0;    // wall time in wait()
 };
 
+// What the model has done to the memory of programs and they do not see yet. (R18)
+class ShownLater {
+ public:
+  virtual ~ShownLater() = default;
+  virtual bool waits() const = 0;                     // there is something
+  virtual bool is_due(std::uint64_t look) const = 0;  // it is to be shown in this look at the latest
+  virtual void show(bool idle) = 0;                   // idle: the model waits for programs next
+};
+
 class LivePrograms final : public Programs {
  public:
   static constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused (R2)
@@ -127,6 +140,9 @@ class LivePrograms final : public Programs {
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;
 
+  // `later` gets what is not shown at once; nullptr: nothing does. (R18)
+  void set_later(ShownLater* later) { later_ = later; }
+  void show() { show_all(false); }
   // What shows programs something of the model. (R14)
   void set_on_show(std::function<void()> on_show) { on_show_ = std::move(on_show); }
 
@@ -177,6 +193,7 @@ class LivePrograms final : public Programs {
   void begin_look(LiveClient& client);
   void take_board(LiveClient& client, channel::Board b);
   void wake_programs();
+  void show_all(bool idle);
   bool rung() const;
   bool spin(std::chrono::nanoseconds longest) const;
   void report_sleeping(bool sleeps);
@@ -242,7 +259,9 @@ class LivePrograms final : public Programs {
   std::uint32_t looks_to_poll_ = 0;
   std::uint32_t looks_to_wake_ = 0;
   std::function<void()> on_show_ = [] {};
-  bool wake_due_ = false;  // a program has completions that it was not woken for
+  ShownLater* later_ = nullptr;
+  bool completions_wait_ = false;  // for show_all(): of some client (LiveClient::completions)
+  bool wake_due_ = false;          // a program has completions that it was not woken for
   Clock::time_point next_tick_{}, next_flush_{};
   bool backlog_ = false;  // events wait for room in a pipe
   bool until_idle_ = false;

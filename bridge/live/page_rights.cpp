@@ -113,10 +113,11 @@ PageRights::Range PageRights::range_at(int maps, std::uint64_t address) {
   while (failed == EINTR);
   Range found;
   if (failed == 0) {
-    found = {q.end, q.device_major, q.device_minor};
+    found = {q.begin, q.end, q.device_major, q.device_minor, (q.flags & kWritable) != 0};
   } else if (failed == ENOTTY) {
     read_ranges(maps, [&](const Line& range) {
-      if (range.begin <= address && address < range.end) found = {range.end, range.major, range.minor};
+      if (range.begin <= address && address < range.end)
+        found = {range.begin, range.end, range.major, range.minor, range.writable};
       return range.end <= address;
     });
   }

@@ -21,10 +21,12 @@ class PageRights {
   // Not known before the first ask().
   bool queries() const { return queries_; }
 
-  // The range that holds an address: where it ends (0: there is none), and the device of its file (0: no file).
+  // The range that holds an address, with the device of its file (0: no file). end 0: there is none.
   struct Range {
-    std::uint64_t end = 0;
+    std::uint64_t begin = 0, end = 0;
     std::uint32_t major = 0, minor = 0;
+    bool writable = false;
+    bool has_file() const { return major != 0 || minor != 0; }
   };
   static Range range_at(int maps, std::uint64_t address);
 

@@ -139,6 +139,7 @@ void Connection::become_child() {
   socket_.reset();
   wake_.reset();
   mapping_.become_child();
+  identity_.become_child();
   if (context_ != nullptr) {
     context_->wake_fd = context_->verbs.context.cmd_fd = -1;
     context_->dead.store(true, std::memory_order_release);

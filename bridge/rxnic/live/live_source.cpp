@@ -32,7 +32,7 @@ LiveSource::LiveSource(const SessionOptions& o, const Params& params, const std:
         live.note = [this](const std::string& line) { log.note(line); };
         return live;
       }()),
-      memory(programs) {
+      memory(programs, {.gather = true}) {
   std::string error;
   if (!programs.open(error)) throw std::runtime_error(error);
 }
