@@ -83,6 +83,8 @@ void found_nothing(Context& context, std::uint32_t seen) {
   if (elapsed < kEmptyPolls * kPollNs) {  // (R1)
     idle.wait_us = std::clamp(idle.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
     woken = wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
+  } else {
+    sched_yield();
   }
   if (!woken && simulator_has_ended(context)) simulator_gone(context);  // (R5)
   idle.polls = 0;

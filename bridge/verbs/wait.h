@@ -2,8 +2,9 @@
 // What a polling thread does while there is nothing to poll: gives its CPU to the simulator.
 //
 //   R1  Only a thread that does nothing else waits. Such a thread posted nothing between kEmptyPolls polls in a row,
-//       which found nothing and came within kEmptyPolls * kPollNs. A thread that works between two polls is not
-//       delayed.
+//       which found nothing and came within kEmptyPolls * kPollNs. A thread that works between two polls does not wait.
+//       It yields the CPU once in kEmptyPolls such polls. Otherwise a simulator that shares this CPU would have to wait
+//       for the end of its time slice, some milliseconds.
 //   R2  A wait ends with the next CQE of any CQ of the device (shared_mapping.h, R8), or after kFirstWaitUs. Each
 //       further wait may take twice as long, up to kLongestWaitUs. No completion is missed between the poll and the
 //       wait: the wait ends when `completions` differs from its value before the poll.
