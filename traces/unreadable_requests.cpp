@@ -95,6 +95,7 @@ void UnreadableRequests::request(const CapturedFrame& frame, DropReason reason) 
 }
 
 void UnreadableRequests::answer(const CapturedFrame& frame) {
+  if (kept_.empty()) return;
   const Headers& h = frame.headers;
   const auto paired = own_.find({h.destination, raw(h.destination_qp)});
   for (auto k = kept_.rbegin(); k != kept_.rend(); ++k) {

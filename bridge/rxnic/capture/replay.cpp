@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "bridge/rtl/nic_rtl.h"
+#include "bridge/rxnic/capture/answer_stage.h"
 #include "bridge/rxnic/capture/capture_facts.h"
 #include "bridge/rxnic/capture/capture_notes.h"
+#include "bridge/rxnic/capture/frames_ahead.h"
 #include "bridge/rxnic/capture/host_setup.h"
 #include "bridge/rxnic/capture/replay_stream.h"
 #include "bridge/rxnic/capture/response_file.h"
@@ -69,12 +71,17 @@ class Vcrcs {
   bool any_ = false, right_ = false;
 };
 
-// What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late. Model time
-// starts at `start` on the capture's clock.
+// Whether the frame's last bytes before its ICRC are the AETH of an RNR NAK, if it ends in an AETH at all.
+bool may_be_rnr_nak(const Packet& p) {
+  const std::size_t vcrc = p.link == LinkLayer::kInfiniband ? kVcrcBytes : 0;
+  return ack_kind(p.frame[p.frame_bytes - vcrc - kIcrcBytes - kAethBytes]) == AckKind::kRnrNak;
+}
+
+// What the model sends: to the stage that writes and compares it, and an RNR NAK to the host that was late.
 class Answers final : public FrameObserver {
  public:
-  Answers(AnswerCompare& compare, const HostPlan& plan, const ReplayOptions& o, CaptureTime start)
-      : compare_(compare), options_(o), file_(o.responses_path, o.responses_limit, start) {
+  Answers(AnswerStage& stage, ResponseFile& file, const HostPlan& plan, const ReplayOptions& o)
+      : stage_(stage), file_(file), options_(o) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
   void begin(Simulation& simulation, const ReplayStream& stream) {
@@ -82,24 +89,15 @@ class Answers final : public FrameObserver {
     stream_ = &stream;
   }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
-    file_.write(p, time_ps);
+    stage_.model(p.frame_view(), p.link, time_ps, file_.takes(p.frame_bytes));
     if (options_.on_answer) options_.on_answer(p.id, time_ps);
-    Headers h;
-    if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
-      throw std::logic_error("an answer of the model does not parse");
-    }
-    compare_.model(h, ++sent_);
     if (file_.left_out() >= kMostLeftOut && everything_received()) {
       ended_ = true;
       simulation_->engine.stop();
     }
-    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && ack_kind(h.syndrome) == AckKind::kRnrNak;
-    if (!rnr) return;
-    const auto it = local_.find({h.destination, raw(h.destination_qp)});
-    if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());
+    if (may_be_rnr_nak(p)) notify_host(p);
   }
-  ResponseFile& file() { return file_; }
-  bool ended() const { return ended_; }  // the run, because so many are not
+  bool ended() const { return ended_; }  // the run, because so many are left out
 
  private:
   // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full. Then so many bytes
@@ -111,10 +109,16 @@ class Answers final : public FrameObserver {
     return stream_->over() && p.seen == stream_->captured() - stream_->from_receiver() - stream_->to_others() &&
            p.seen == p.accepted + p.not_rdma + p.dropped_total();
   }
-  AnswerCompare& compare_;
+  void notify_host(const Packet& p) {
+    Headers h;
+    if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) return;
+    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && ack_kind(h.syndrome) == AckKind::kRnrNak;
+    const auto it = rnr ? local_.find({h.destination, raw(h.destination_qp)}) : local_.end();
+    if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());
+  }
+  AnswerStage& stage_;
+  ResponseFile& file_;
   const ReplayOptions& options_;
-  ResponseFile file_;
-  std::uint64_t sent_ = 0;
   std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
   Simulation* simulation_ = nullptr;
   const ReplayStream* stream_ = nullptr;
@@ -210,13 +214,14 @@ RunResult replay(const ReplayOptions& o) {
                             .pause_quantum_ps = pause_quantum_ps(r.params.nic.link_gbps)};
   Vcrcs vcrcs;
   const SurveyedCapture found =
-      survey_run(reader, limits, surveying, [&vcrcs](const CapturedFrame& frame) { vcrcs.add(frame); });
+      survey_run(reader, limits, surveying, o.threads, [&vcrcs](const CapturedFrame& frame) { vcrcs.add(frame); });
   const CaptureSurvey& survey = found.survey;
   const SnifferEffects& effects = found.effects;
   r.captured = reader.frames();
   r.sniffer.clock_steps = reader.clock_steps();
   note_capture(o, reader, survey, r);
-  const CaptureTime start = reader.start();
+  const CaptureTime start = reader.start();  // of model time on the capture's clock
+  const LinkLayer link = reader.link();
   const Address receiver = choose_receiver(o, survey, r.receiver_choice);
   r.receiver = receiver.text();
   note_receiver(survey, receiver, r);
@@ -247,9 +252,18 @@ RunResult replay(const ReplayOptions& o) {
     o.notes->receiver = receiver;
     filter.list_copies(o.notes->copies);
   }
-  ReplayStream stream(filter, receiver, plan, compare, unreadable, replaying);
+  ResponseFile responses(o.responses_path, o.responses_limit, start);
+  AnswerStage stage(compare, responses, o.threads);
+  const auto next_frame = [&filter](FrameAhead& frame) {
+    if (!filter.next(frame)) return false;
+    frame.reason = ReplayStream::unreadable_reason(frame);
+    frame.copies = filter.copies();
+    return true;
+  };
+  FramesAhead frames(reader, next_frame, o.threads);
+  ReplayStream stream(frames, reader.size(), receiver, plan, stage, unreadable, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
-  Answers answers(compare, plan, o, start);
+  Answers answers(stage, responses, plan, o);
   Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
@@ -275,10 +289,11 @@ RunResult replay(const ReplayOptions& o) {
 
   // (3) run
   sim.run();
+  stage.finish();
 
   // (4) collect
-  answers.file().close(reader.link());
-  if (answers.file().left_out() != 0) r.warnings.push_back(answers.file().left_out_text(sim.sink.frames()));
+  responses.close(link);
+  if (responses.left_out() != 0) r.warnings.push_back(responses.left_out_text(sim.sink.frames()));
   if (answers.ended())
     r.warnings.emplace_back("the run ends there: what else READs would have brought is not simulated");
   if (cqes) cqes->close();
@@ -290,7 +305,7 @@ RunResult replay(const ReplayOptions& o) {
   sim.collect(r);
   if (rtl && !answers.ended()) rtl->refuse_packets_inside(sim.nic.shared.ledger.counters(), sim.engine.now());
   if (rtl) rtl->leave_unknown_out(r);
-  r.sniffer.copies = filter.copies();
+  r.sniffer.copies = stream.over() ? filter.copies() : stream.copies();
   report_sniffer(effects, sim.source, r);
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();

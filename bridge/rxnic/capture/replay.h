@@ -9,6 +9,7 @@
 
 #include "bridge/rtl/rtl_request.h"
 #include "bridge/rxnic/annotate/packet_notes.h"
+#include "bridge/rxnic/capture/stage.h"
 #include "bridge/rxnic/events/event_request.h"
 #include "model/engine/engine.h"
 #include "model/system/run_region.h"
@@ -46,6 +47,7 @@ struct ReplayOptions {
   // Each frame that the model sends: the number of the packet that it answers (0: none), and when its last byte left.
   std::function<void(std::uint64_t answered, std::uint64_t time_ps)> on_answer{};
   bool progress = false;
+  bool threads = has_second_core();  // stages beside the simulation have threads of their own
 };
 
 // As a report names it.

@@ -18,9 +18,14 @@ constexpr std::uint64_t kProgressFrames = 4096;
 
 }  // namespace
 
-ReplayStream::ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
-                           UnreadableRequests& unreadable, Progress& progress)
-    : reader_(reader), receiver_(receiver), compare_(compare), unreadable_(unreadable), progress_(progress) {
+ReplayStream::ReplayStream(FramesAhead& frames, std::uint64_t bytes, const Address& receiver, const HostPlan& plan,
+                           AnswerStage& answers, UnreadableRequests& unreadable, Progress& progress)
+    : frames_(frames),
+      bytes_(bytes),
+      receiver_(receiver),
+      answers_(answers),
+      unreadable_(unreadable),
+      progress_(progress) {
   for (const QpPlan& qp : plan.qps) {
     if (is_reliable(qp.context.transport) && raw(qp.context.remote_qpn) != 0) {
       by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
@@ -44,31 +49,33 @@ ReplayStream::ReplayStream(SnifferFilter& reader, const Address& receiver, const
 
 bool ReplayStream::next(Stimulus& item) {
   for (;;) {
-    if (!have_frame_) {
-      over_ = !reader_.next(frame_);
+    if (frame_ == nullptr) {
+      frame_ = frames_.next();
+      over_ = frame_ == nullptr;
       if (over_) return false;
-      have_frame_ = true;
       ++captured_;
+      copies_ = frame_->copies;
       if (captured_ % kProgressFrames == 0 && progress_.drawing()) {
-        progress_.update(reader_.reader().position(), reader_.reader().size(), fmt::format("{} packets", captured_));
+        progress_.update(frames_.position(), bytes_, fmt::format("{} packets", captured_));
       }
     }
-    const bool restarts = !restarts_.empty() && restarts_.back().at.packet == frame_.number;
-    if (restarts || (!installs_.empty() && installs_.back()->install_before <= frame_.number)) {
+    const FrameAhead& frame = *frame_;
+    const bool restarts = !restarts_.empty() && restarts_.back().at.packet == frame.number;
+    if (restarts || (!installs_.empty() && installs_.back()->install_before <= frame.number)) {
       item.kind = Stimulus::Kind::kControl;
       return true;
     }
-    have_frame_ = false;
-    const ParseStatus status = frame_.status;
-    const Headers& h = frame_.headers;
+    frame_ = nullptr;
+    const ParseStatus status = frame.status;
+    const Headers& h = frame.headers;
     // What the receiver sends to itself: its requests reach it, its answers are compared.
     const bool to_itself = status == ParseStatus::kOk && h.destination == receiver_ && is_request(h);
     if (status != ParseStatus::kNotRdma && h.source == receiver_ && !to_itself) {
       ++from_receiver_;
       if (status != ParseStatus::kOk) continue;
-      if (unreadable_reason() != DropReason::kNone) {
-        if ((opcode_info(h.opcode).traits & kResponse) != 0) compare_.leave_out(Uncompared::kUnreadable, frame_.number);
-      } else if (from_receiver(h, item)) {
+      if (frame.reason != DropReason::kNone) {
+        if ((opcode_info(h.opcode).traits & kResponse) != 0) answers_.leave_out(Uncompared::kUnreadable, frame.number);
+      } else if (from_receiver(frame, item)) {
         return true;
       }
       continue;
@@ -78,23 +85,22 @@ bool ReplayStream::next(Stimulus& item) {
       continue;
     }
     if (status != ParseStatus::kNotRdma && h.destination == receiver_) {
-      const DropReason reason = unreadable_reason();
-      if (reason != DropReason::kNone) {
-        unreadable_.request(frame_, reason);
+      if (frame.reason != DropReason::kNone) {
+        unreadable_.request(frame, frame.reason);
       } else if (is_request(h)) {
-        compare_.request(h);
+        answers_.request(h);
       }
     }
     item.kind = Stimulus::Kind::kFrame;
-    item.bytes = frame_.bytes;
-    item.wire_bytes = frame_.wire_bytes;
-    if (!vcrcs_ && status == ParseStatus::kOk && has_vcrc(frame_.bytes, h)) {
+    item.bytes = frame.bytes;
+    item.wire_bytes = frame.wire_bytes;
+    if (!vcrcs_ && status == ParseStatus::kOk && has_vcrc(frame.bytes, h)) {
       item.bytes = item.bytes.first(h.icrc_offset + kIcrcBytes);
       item.wire_bytes = static_cast<std::uint32_t>(item.bytes.size());
     }
-    item.link = frame_.link;
-    item.time_ps = frame_.time_ps;
-    item.id = frame_.number;
+    item.link = frame.link;
+    item.time_ps = frame.time_ps;
+    item.id = frame.number;
     return true;
   }
 }
@@ -106,11 +112,11 @@ void ReplayStream::connect_anew(CommandQueue& driver) {
   SendQpContext context;
   context.qp = restart.qp->context;
   driver.forget(driver.modify_qp(context, {.set_rq_psn = true, .rq_psn = restart.at.psn}));
-  compare_.restart(restart.qp->context.remote, restart.qp->context.qpn);
+  answers_.restart(restart.qp->context.remote, restart.qp->context.qpn);
 }
 
 void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
-  if (!restarts_.empty() && restarts_.back().at.packet == frame_.number) return connect_anew(driver);
+  if (!restarts_.empty() && restarts_.back().at.packet == frame_->number) return connect_anew(driver);
   const RegionPlan& region = *installs_.back();
   installs_.pop_back();
   Key& key = keys_[region.mpt.key >> 8];
@@ -122,12 +128,11 @@ void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
 
 bool ReplayStream::is_request(const Headers& h) { return (opcode_info(h.opcode).traits & kRequest) != 0; }
 
-// Why the model will drop the frame at hand; kNone: it can be read.
-DropReason ReplayStream::unreadable_reason() const {
-  if (frame_.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
-  if (frame_.wire_bytes > frame_.bytes.size()) return DropReason::kTruncatedInCapture;
-  if (frame_.status != ParseStatus::kOk) return reason_of(frame_.status);
-  return frame_.headers.version != 0 ? DropReason::kVersion : wrong_checksum(frame_.bytes, frame_.headers);
+DropReason ReplayStream::unreadable_reason(const CapturedFrame& frame) {
+  if (frame.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
+  if (frame.wire_bytes > frame.bytes.size()) return DropReason::kTruncatedInCapture;
+  if (frame.status != ParseStatus::kOk) return reason_of(frame.status);
+  return frame.headers.version != 0 ? DropReason::kVersion : wrong_checksum(frame.bytes, frame.headers);
 }
 
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
@@ -136,11 +141,12 @@ bool ReplayStream::is_for_another(const Headers& h) const {
   return receiver_.kind != Address::Kind::kNone && !h.destination.is_multicast();
 }
 
-bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
+bool ReplayStream::from_receiver(const CapturedFrame& frame, Stimulus& item) {
+  const Headers& h = frame.headers;
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   if ((traits & (kResponse | kIsCnp)) != 0) {
-    compare_.captured(h, frame_.number);
-    unreadable_.answer(frame_);
+    answers_.captured(h, frame.number);
+    unreadable_.answer(frame);
     return false;
   }
   if ((traits & kRequest) == 0) return false;

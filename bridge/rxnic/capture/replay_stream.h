@@ -7,20 +7,23 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/rxnic/capture/answer_stage.h"
+#include "bridge/rxnic/capture/frames_ahead.h"
 #include "bridge/rxnic/output/progress.h"
 #include "model/system/wire_source.h"
-#include "traces/answer_compare.h"
-#include "traces/capture_reader.h"
 #include "traces/host_plan.h"
-#include "traces/sniffer.h"
 #include "traces/unreadable_requests.h"
 
 namespace rxnic {
 
 class ReplayStream final : public StimulusStream {
  public:
-  ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
-               UnreadableRequests& unreadable, Progress& progress);
+  // `frames` with their `reason` and `copies`; `bytes`: of the file, for the progress bar.
+  ReplayStream(FramesAhead& frames, std::uint64_t bytes, const Address& receiver, const HostPlan& plan,
+               AnswerStage& answers, UnreadableRequests& unreadable, Progress& progress);
+
+  // Why the model will drop a frame of the capture; kNone: it can be read.
+  static DropReason unreadable_reason(const CapturedFrame& frame);
 
   // The capture's VCRCs are not those of its packets: frames end with their ICRC.
   void leave_vcrcs_out() { vcrcs_ = false; }
@@ -32,6 +35,7 @@ class ReplayStream final : public StimulusStream {
   std::uint64_t captured() const { return captured_; }
   std::uint64_t from_receiver() const { return from_receiver_; }
   std::uint64_t to_others() const { return to_others_; }
+  std::uint64_t copies() const { return copies_; }  // that the filter has left out
 
  private:
   struct LocalQp {
@@ -41,32 +45,32 @@ class ReplayStream final : public StimulusStream {
     std::uint32_t wqe_index = 0;
   };
   static bool is_request(const Headers& h);
-  DropReason unreadable_reason() const;
   bool is_for_another(const Headers& h) const;
   void connect_anew(CommandQueue& driver);
-  bool from_receiver(const Headers& h, Stimulus& item);
+  bool from_receiver(const CapturedFrame& frame, Stimulus& item);
   bool request(const Headers& h, RequestNotice& out);
 
   struct Restart {
     SurveyedRestart at;
     const QpPlan* qp = nullptr;
   };
-  SnifferFilter& reader_;
+  FramesAhead& frames_;
+  std::uint64_t bytes_;
   Address receiver_;
-  AnswerCompare& compare_;
+  AnswerStage& answers_;
   UnreadableRequests& unreadable_;
   Progress& progress_;
   std::map<std::uint32_t, Key> keys_;                             // registered, by index
   std::vector<Restart> restarts_;                                 // to come, the last first
   std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
   std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
-  CapturedFrame frame_;
-  bool have_frame_ = false;
+  const FrameAhead* frame_ = nullptr;                             // at hand
   bool vcrcs_ = true;
   bool over_ = false;
   std::uint64_t captured_ = 0;
   std::uint64_t from_receiver_ = 0;
   std::uint64_t to_others_ = 0;
+  std::uint64_t copies_ = 0;
 };
 
 }  // namespace rxnic

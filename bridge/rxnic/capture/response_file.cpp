@@ -7,15 +7,18 @@
 
 namespace rxnic {
 
-void ResponseFile::write(const Packet& p, std::uint64_t time_ps) {
+bool ResponseFile::takes(std::size_t bytes) {
+  if (path_.empty()) return false;
+  bytes_ += kRecordHeaderBytes + bytes;
+  if (left_out_ == 0 && (limit_ == 0 || bytes_ <= limit_)) return true;
+  ++left_out_;
+  return false;
+}
+
+void ResponseFile::write(Bytes frame, LinkLayer link, std::uint64_t time_ps, bool taken) {
   if (path_.empty()) return;
-  CaptureWriter& to = writer(p.link);
-  bytes_ += kRecordHeaderBytes + p.frame_view().size();
-  if (left_out_ != 0 || (limit_ != 0 && bytes_ > limit_)) {  // R2
-    ++left_out_;
-  } else {
-    to.write(time_ps, p.frame_view());
-  }
+  CaptureWriter& to = writer(link);
+  if (taken) to.write(time_ps, frame);
 }
 
 CaptureWriter& ResponseFile::writer(LinkLayer link) {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "model/types/packet.h"
+#include "model/types/wire.h"
 #include "traces/capture_writer.h"
 
 namespace rxnic {
@@ -19,7 +19,10 @@ class ResponseFile {
   ResponseFile(std::string path, std::uint64_t limit, CaptureTime start)
       : path_(std::move(path)), limit_(limit), start_(start) {}
 
-  void write(const Packet& p, std::uint64_t time_ps);
+  // Counts a frame of so many bytes. Whether it is to be written (R2).
+  bool takes(std::size_t bytes);
+  // In the order of takes(), which another thread may call meanwhile. A frame that is not `taken` is left out.
+  void write(Bytes frame, LinkLayer link, std::uint64_t time_ps, bool taken);
   // A file without frames is of link layer `link`.
   void close(LinkLayer link);
   std::uint64_t left_out() const { return left_out_; }  // frames (R2)

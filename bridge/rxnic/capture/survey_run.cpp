@@ -3,24 +3,32 @@
 
 #include <fmt/format.h>
 
+#include "bridge/rxnic/capture/frames_ahead.h"
 #include "model/core/wire/parsed.h"
 
 namespace rxnic {
 
-SurveyedCapture survey_run(CaptureReader& reader, const SurveyLimits& limits, Progress& progress,
+SurveyedCapture survey_run(CaptureReader& reader, const SurveyLimits& limits, Progress& progress, bool threads,
                            const std::function<void(const CapturedFrame&)>& also) {
   constexpr std::uint64_t kProgressFrames = 4096;
   SurveyedCapture found{CaptureSurvey(&wrong_checksum, limits), {}};
-  SnifferSurvey sniffer;
-  for (CapturedFrame frame; reader.next(frame);) {
-    found.survey.add(frame);
-    sniffer.add(frame);
-    if (also) also(frame);
-    if (frame.number % kProgressFrames == 0)
-      progress.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
+  {
+    SnifferSurvey sniffer;
+    const auto next = [&reader, &sniffer](FrameAhead& frame) {
+      if (!reader.next(frame)) return false;
+      sniffer.add(frame);
+      return true;
+    };
+    FramesAhead frames(reader, next, threads);
+    while (const FrameAhead* frame = frames.next()) {
+      found.survey.add(*frame);
+      if (also) also(*frame);
+      if (frame->number % kProgressFrames == 0 && progress.drawing())
+        progress.update(frames.position(), reader.size(), fmt::format("{} packets", frame->number));
+    }
+    if (reader.frames() == 0) throw TraceError(reader.name(), 0, "no packet", "a capture with packets");
+    found.effects = sniffer.finish();
   }
-  if (reader.frames() == 0) throw TraceError(reader.name(), 0, "no packet", "a capture with packets");
-  found.effects = sniffer.finish();
   if (!found.effects.any_change()) return found;
   found.survey = CaptureSurvey(&wrong_checksum, limits);
   std::vector<std::uint64_t> restarts;
@@ -28,7 +36,9 @@ SurveyedCapture survey_run(CaptureReader& reader, const SurveyLimits& limits, Pr
   found.survey.set_restarts(std::move(restarts));
   reader.rewind();
   SnifferFilter filter(reader, found.effects);
-  for (CapturedFrame frame; filter.next(frame);) found.survey.add(frame);
+  FramesAhead frames(
+      reader, [&filter](FrameAhead& frame) { return filter.next(frame); }, threads);
+  while (const FrameAhead* frame = frames.next()) found.survey.add(*frame);
   return found;
 }
 

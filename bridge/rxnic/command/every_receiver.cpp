@@ -39,7 +39,7 @@ int ReplayCommand::replay_every_receiver() {
   CaptureReader reader = open_capture(options_);
   Progress surveying("survey", options_.progress);
   const std::vector<PossibleReceiver> receivers =
-      receivers_of(survey_run(reader, {.icrc_matches = &icrc_matches}, surveying).survey);
+      receivers_of(survey_run(reader, {.icrc_matches = &icrc_matches}, surveying, has_second_core()).survey);
   if (receivers.empty()) {
     throw std::invalid_argument(
         "--receiver: found all with a capture in which nobody gets requests; expected one address");

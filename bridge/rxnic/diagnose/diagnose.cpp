@@ -7,6 +7,7 @@
 #include <set>
 
 #include "bridge/rxnic/capture/capture_notes.h"
+#include "bridge/rxnic/capture/frames_ahead.h"
 #include "bridge/rxnic/capture/survey_run.h"
 #include "bridge/rxnic/diagnose/both_ends.h"
 #include "bridge/rxnic/diagnose/link_findings.h"
@@ -73,7 +74,7 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
   reader.fill_cut_payloads(&seal);
   reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
   Progress surveying("survey", o.progress);
-  SurveyedCapture found = survey_run(reader, limits, surveying);
+  SurveyedCapture found = survey_run(reader, limits, surveying, has_second_core());
   const SurveyCounts& counts = found.survey.counts();
   if (const std::uint64_t wrong = wrong_icrcs(found.survey); 2 * wrong > counts.rdma + counts.damaged) {
     d.notes.push_back(fmt::format("{} of {} ICRCs are wrong: the capture does not keep them, they are taken as right",
@@ -82,7 +83,7 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
     reader.fill_cut_payloads(&seal);
     reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
     reader.take_icrcs_as_right(&icrc_matches, &seal);
-    found = survey_run(reader, limits, surveying);
+    found = survey_run(reader, limits, surveying, has_second_core());
   }
   d.packets = reader.frames();
   d.rdma = found.survey.counts().rdma + found.survey.counts().damaged;
@@ -95,11 +96,18 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
   SnifferFilter filter(reader, found.effects);
   Progress looking("diagnose", o.progress);
   auto restart = found.effects.restarts.begin();
-  for (CapturedFrame frame; filter.next(frame);) {
+  const auto next = [&filter](FrameAhead& frame) {
+    if (!filter.next(frame)) return false;
+    frame.reason = unreadable_reason(frame, &wrong_checksum);
+    return true;
+  };
+  FramesAhead frames(reader, next, has_second_core());
+  while (const FrameAhead* frame_at = frames.next()) {
+    const FrameAhead& frame = *frame_at;
     d.duration_ps = std::max(d.duration_ps, frame.time_ps);
     const Headers& h = frame.headers;
     if (frame.number % 4096 == 0 && looking.drawing()) {
-      looking.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
+      looking.update(frames.position(), reader.size(), fmt::format("{} packets", frame.number));
     }
     if (frame.status == ParseStatus::kNotRdma) continue;
     const At at{frame.number, frame.time_ps};
@@ -107,9 +115,8 @@ Diagnosis diagnose(const DiagnoseOptions& o) {
       connections.restart(restart->flow);
       ++restart;
     }
-    const DropReason reason = unreadable_reason(frame, &wrong_checksum);
-    if (reason != DropReason::kNone) {
-      if (lengths_agree(frame.status)) connections.damaged(h, reason, at);
+    if (frame.reason != DropReason::kNone) {
+      if (lengths_agree(frame.status)) connections.damaged(h, frame.reason, at);
       continue;
     }
     if (h.destination_qp == kGsiQpn) {

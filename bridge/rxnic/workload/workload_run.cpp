@@ -45,7 +45,7 @@ class WorkloadAnswers final : public FrameObserver {
   WorkloadAnswers(const ReplayOptions& o, FrameObserver* senders)
       : options_(o), file_(o.responses_path, o.responses_limit, {}), senders_(senders) {}
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
-    file_.write(p, time_ps);
+    file_.write(p.frame_view(), p.link, time_ps, file_.takes(p.frame_bytes));
     if (options_.on_answer) options_.on_answer(p.id, time_ps);
     if (senders_ != nullptr) senders_->on_frame(p, time_ps);
   }
