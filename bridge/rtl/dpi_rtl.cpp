@@ -36,7 +36,8 @@ void DpiRtl::describe() {
                   &at,
                   &eval,
                   &failure,
-                  &cover_points};
+                  &cover_points,
+                  nullptr};
 }
 
 void* DpiRtl::at(void* instance, std::uint32_t signal) {

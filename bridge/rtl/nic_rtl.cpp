@@ -52,6 +52,8 @@ void NicRtl::put(const Entry& entry, NicBlocks& of, const RtlChoice& choice) {
   make = [this, entry, choice, make_model = make](const char* name, const BlockPlace& at) {
     RtlBlock::Options options{.always = request_.always};
     options.patience += params_.host.page_fault_ps / params_.nic.clock_period_ps;  // data may wait for a page
+    // Random bits in registers look for faults, as assertions do.
+    const RtlBuild in_place = request_.random_init ? RtlBuild::kChecked : RtlBuild::kLean;
     const Station station = station_of(choice.block);
     if (station != Station::kCount) {
       const PacketStamps stamps(at.memories.packets);
@@ -60,7 +62,7 @@ void NicRtl::put(const Entry& entry, NicBlocks& of, const RtlChoice& choice) {
       };
     }
     std::shared_ptr<Block> model = make_model((std::string(name) + "_model").c_str(), at);
-    auto rtl = entry.make(name, at.engine, std::move(model), twin_of(choice), options);
+    auto rtl = entry.make(name, at.engine, std::move(model), twin_of(choice, in_place), options);
     rtl_.emplace_back(rtl->name(), rtl.get());
     return rtl;
   };
@@ -71,15 +73,15 @@ void NicRtl::add(Nic& nic, Engine& engine) {
 }
 
 // Each with registers of its own.
-std::unique_ptr<Twin> NicRtl::twin_of(const RtlChoice& choice) {
+std::unique_ptr<Twin> NicRtl::twin_of(const RtlChoice& choice, RtlBuild build) {
   const std::uint64_t n = made_++;
   const std::uint64_t seed = request_.random_init ? splitmix64(splitmix64(*request_.random_init) ^ n) | 1 : 0;
-  return make_twin(choice.block, params_, choice.file, seed);
+  return make_twin(choice.block, params_, choice.file, seed, build);
 }
 
 void NicRtl::add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice) {
   Block& block = block_of(nic, choice.block);
-  auto twin = twin_of(choice);
+  auto twin = twin_of(choice, RtlBuild::kChecked);
   if (choice.transactions) {
     transactions_.emplace_back(
         block.name(),
@@ -126,6 +128,7 @@ RtlResult NicRtl::finish() {
     r.lines.insert(r.lines.end(), of_block.begin(), of_block.end());
   }
   for (const auto& [name, rtl] : rtl_) {
+    rtl->finish();
     if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));
     add(name, kRtl, rtl->clocked(), rtl->transactions());
     r.lines.push_back(

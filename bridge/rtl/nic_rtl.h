@@ -57,7 +57,7 @@ class NicRtl {
   void add_lockstep(Nic& nic, Engine& engine, const RtlChoice& choice);
   template <class Entry>
   void put(const Entry& entry, NicBlocks& of, const RtlChoice& choice);
-  std::unique_ptr<Twin> twin_of(const RtlChoice& choice);
+  std::unique_ptr<Twin> twin_of(const RtlChoice& choice, RtlBuild build);
 
   RtlRequest request_;
   const Params params_;

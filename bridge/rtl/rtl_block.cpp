@@ -14,17 +14,13 @@ namespace rxnic {
 struct RtlBlock::Port : TwinJoint {
   Port(const Engine& engine, const Block& face, BehindRtl& behind, const TwinPort& of_twin, const Twin& rtl)
       : TwinJoint(engine, face, of_twin), counts(rtl.counters(), *this, behind) {}
+  PacketHandle buffer_of(const std::vector<std::uint32_t>& bits_of_value) const {
+    return PacketHandle{static_cast<std::uint32_t>(number(bits_of_value, buffer, raw(kNoPacket)))};
+  }
   PortCounts counts;
   bool has_packets = false;  // its values have observers' fields (R5)
+  Place buffer{}, role{}, qpn{}, last{};
 };
-
-namespace {
-
-PacketHandle buffer_of(const TwinJoint& p, const std::vector<std::uint32_t>& bits_of_value) {
-  return PacketHandle{static_cast<std::uint32_t>(p.number(bits_of_value, "buffer", raw(kNoPacket)))};
-}
-
-}  // namespace
 
 RtlBlock::RtlBlock(Engine& engine, Block& face, std::shared_ptr<Block> model, std::unique_ptr<Twin> twin,
                    Options options)
@@ -43,7 +39,12 @@ void RtlBlock::start() {
   for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, face_, behind_, port, *twin_);
   refuse_missing_ports(engine_, face_, *twin_);
   for (Port& p : ports_) {
-    if (p.link != nullptr) p.has_packets = !p.link->operations()->observers(p.value.data()).empty();
+    p.has_packets = p.link != nullptr && !p.link->operations()->observers(p.value.data()).empty();
+    if (!p.has_packets) continue;
+    p.buffer = p.place_of("buffer");
+    p.role = p.place_of("role");
+    p.qpn = p.place_of("qpn");
+    p.last = p.place_of("last");
   }
   reset_twin(*twin_);
   set_up_twin(*twin_, ports_, behind_);
@@ -52,7 +53,7 @@ void RtlBlock::start() {
 RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
   for (; options_.always && next_ < now && failure().empty(); next_ += 1) {  // (R3)
     drive(next_);
-    clock();
+    clock(next_);
   }
   drive(now);
   look_at_activity();
@@ -69,8 +70,14 @@ RtlBlock::Step RtlBlock::step_rtl(Cycle now) {
     if (p.twin.kind == PortKind::kOut) give(p, now);
     if (p.twin.kind == PortKind::kRead) read(p);
   }
-  clock();
   next_ = now + 1;
+  const bool occupied_anyway = passes || !rested || knows_activity();
+  if (twin_->fused() && occupied_anyway && expects_value(next_)) {  // (R6)
+    ++clocked_;
+    rises_ = true;
+    return {knows_activity() ? activity_ : Activity::kBusy, next_};
+  }
+  clock(now);
   const bool gives_up = idle_from_ != kNever && now.count + 1 - idle_from_.count >= options_.patience;
   const bool rests = *twin_->quiescent != 0 || gives_up;
   if (rests) idle_from_ = kNever;
@@ -119,27 +126,38 @@ void RtlBlock::look_for_stall(Cycle now) {
 }
 
 void RtlBlock::drive(Cycle now) {
-  if (twin_->now != nullptr) *twin_->now = now.count;
+  bool other = !evaluated_;
+  evaluated_ = false;
+  if (twin_->now != nullptr && *twin_->now != now.count) {
+    *twin_->now = now.count;
+    other = true;
+  }
   for (Port& p : ports_) {
     if (p.twin.kind == PortKind::kIn) {
       const bool valid = p.link != nullptr && p.link->head_visible_from() <= now;
-      p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
+      other |= p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
     } else if (p.twin.kind == PortKind::kOut) {
-      p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
+      other |= p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
     }
   }
   look_up_all(ports_);
-  twin_->eval();
+  if (rises_) {
+    rises_ = false;
+    words_come();
+    twin_->next_cycle();
+  } else if (other) {
+    twin_->eval();
+  }
 }
 
 void RtlBlock::take(Port& p, Cycle now) {
   if (p.transfers() == 0) return;
   if (p.has_packets) {  // (R5)
-    const PacketHandle buffer = buffer_of(p, p.model);
+    const PacketHandle buffer = p.buffer_of(p.model);
     auto& kept = observers_[buffer];
     if (buffer != kNoPacket) kept.clear();
     kept.push_back(
-        {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
+        {p.number(p.model, p.role, 0), p.number(p.model, p.qpn, 0), p.link->operations()->observers(p.value.data())});
     if (options_.stamp) options_.stamp(buffer, now, false);
   }
   p.counts.passes(p.model);
@@ -163,15 +181,15 @@ void RtlBlock::give(Port& p, Cycle now) {
       p.link->push_bits(now, p.lane.data(), {}, behind_);
       continue;
     }
-    const PacketHandle buffer = buffer_of(p, p.lane);
+    const PacketHandle buffer = p.buffer_of(p.lane);
     auto& kept = observers_[buffer];
-    const std::uint64_t role = p.number(p.lane, "role", 0), qpn = p.number(p.lane, "qpn", 0);
+    const std::uint64_t role = p.number(p.lane, p.role, 0), qpn = p.number(p.lane, p.qpn, 0);
     const auto from = std::find_if(kept.begin(), kept.end(), [&](const Kept& k) {
       return buffer != kNoPacket || (k.role == role && k.qpn == qpn);
     });
     p.link->push_bits(now, p.lane.data(), from == kept.end() ? DescriptorOperations::Observers{} : from->observers,
                       behind_);
-    if (p.number(p.lane, "last", 1) == 0) continue;
+    if (p.number(p.lane, p.last, 1) == 0) continue;
     if (buffer == kNoPacket && from != kept.end()) kept.erase(from);
     if (options_.stamp) options_.stamp(buffer, now, true);
   }
@@ -199,11 +217,39 @@ std::string RtlBlock::passed() const {
   return text;
 }
 
-void RtlBlock::clock() {
+// Whether something is known to be at an input then.
+bool RtlBlock::expects_value(Cycle at) const {
+  return std::any_of(ports_.begin(), ports_.end(), [at](const Port& p) {
+    return p.twin.kind == PortKind::kIn && p.link != nullptr && p.link->head_visible_from() <= at;
+  });
+}
+
+// The cycle ends, and the clock rises.
+void RtlBlock::clock(Cycle now) {
   ++clocked_;
-  clock_twin(*twin_);
+  if (twin_->fused()) {  // (R6)
+    if (twin_->now != nullptr) *twin_->now = now.count + 1;
+    for (Port& p : ports_) {
+      if (p.twin.kind == PortKind::kIn) p.offer(false, 0);
+      if (p.twin.kind == PortKind::kOut) p.give_room(p.link == nullptr ? p.lanes : p.link->room(now + 1));
+    }
+    words_come();
+    twin_->next_cycle();
+    evaluated_ = true;
+  } else {
+    clock_twin(*twin_);
+    words_come();
+  }
   if (!twin_->failure().empty()) engine_.stop();  // (R4)
+}
+
+void RtlBlock::words_come() {
   for (Port& p : ports_) p.words_come();
+}
+
+void RtlBlock::finish() {
+  if (rises_) twin_->next_cycle();
+  rises_ = false;
 }
 
 }  // namespace rxnic

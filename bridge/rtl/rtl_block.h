@@ -18,6 +18,9 @@
 //   R5  Fields that only observers read are no part of the RTL's ports. A value that leaves has the fields of the
 //       packet with the same `buffer` that was taken last. Without a buffer it has those of the oldest packet of the
 //       same role and QP.
+//   R6  The clock of a fused twin (twin.h, R3) rises with the next cycle's inputs, when a value is known to be at one
+//       of them. Otherwise it rises at once, with inputs as expected: no value, and the room that there is now. In the
+//       next cycle the RTL is evaluated again only when something else stands at its ports.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +53,7 @@ class RtlBlock {
   virtual ~RtlBlock();
   std::uint64_t clocked() const { return clocked_; }
   std::uint64_t transactions() const { return transactions_; }
+  void finish();  // at the end of the run: the last cycle of the RTL is over, too (R6)
   // What passed its inputs and outputs, and what still waits at them, in words: "in: 3 taken, 1 left; out: 2 given".
   std::string passed() const;
   std::string_view failure() const { return wrong_.empty() ? twin_->failure() : wrong_; }
@@ -77,7 +81,9 @@ class RtlBlock {
   void take(Port& port, Cycle now);
   void give(Port& port, Cycle now);
   void read(Port& port);
-  void clock();
+  bool expects_value(Cycle at) const;
+  void clock(Cycle now);
+  void words_come();
   void look_at_activity();
   void look_for_stall(Cycle now);
 
@@ -90,6 +96,8 @@ class RtlBlock {
   std::vector<Port> ports_;
   std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
   Cycle next_{};                                        // the twin's
+  bool rises_ = false;                                  // the clock, before the next cycle (R6)
+  bool evaluated_ = false;                              // with what stands at the ports (R6)
   Activity activity_ = Activity::kStarved;              // in this cycle, when it says (R2)
   Cycle idle_from_ = kNever;                            // no input and no output is valid (R3)
   Cycle waits_from_ = kNever;                           // an input that is not taken (R4)

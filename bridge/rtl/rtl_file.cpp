@@ -15,6 +15,7 @@ namespace rxnic {
 namespace {
 
 constexpr const char* kFolderVariable = "RXNIC_RTL_DIR";
+constexpr const char* kLeanFolder = "lean";
 // In the build, where every program is two folders down, and installed.
 constexpr const char* kFromProgram[] = {"../../rtl", "../lib/rxnic/rtl"};
 
@@ -71,9 +72,13 @@ std::string rtl_folder() {
   return folder.string();
 }
 
-std::span<const RxnicRtl* const> built_rtl() {
-  static const std::vector<const RxnicRtl*> kAll = load_all(rtl_folder());
-  return kAll;
+std::span<const RxnicRtl* const> built_rtl(RtlBuild build) {
+  if (build == RtlBuild::kLean) {
+    static const std::vector<const RxnicRtl*> kLean = load_all(std::filesystem::path(rtl_folder()) / kLeanFolder);
+    return kLean;
+  }
+  static const std::vector<const RxnicRtl*> kChecked = load_all(rtl_folder());
+  return kChecked;
 }
 
 }  // namespace rxnic

@@ -2,6 +2,7 @@
 // RTL in shared objects: a user's own, which scripts/build_rtl has made, and the project's, which target `rtl` makes.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -16,7 +17,11 @@ const RxnicRtl& load_rtl(const std::string& file);
 // Where the project's own RTL is: in the folder RXNIC_RTL_DIR. When that variable is not set, or empty: beside this
 // program, in its build folder or where it is installed (../lib/rxnic/rtl).
 std::string rtl_folder();
-// Every shared object in that folder, loaded, by their names; empty when there is none. Throws as load_rtl().
-std::span<const RxnicRtl* const> built_rtl();
+// The project's own RTL is built in two ways (rtl/README.md): kChecked with its assertions and cover points, kLean
+// without, which is faster.
+enum class RtlBuild : std::uint8_t { kChecked, kLean };
+// Every shared object in that folder, or for kLean in its folder lean, loaded, by their names; empty when there is
+// none. Throws as load_rtl().
+std::span<const RxnicRtl* const> built_rtl(RtlBuild build = RtlBuild::kChecked);
 
 }  // namespace rxnic

@@ -9,10 +9,13 @@
 //       rst_ni, quiescent_o and, when the module has it, activity_o. A signal's bits stand in memory, the least
 //       significant first, `bytes` bytes of them; the bits above it are 0. The address holds as long as the instance.
 //   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
-//       and was 0 in the one before. An instance needs a cycle of reset before anything else.
+//       and was 0 in the one before; no other input changes in that call. An instance needs a cycle of reset before
+//       anything else.
 //   R4  Every function is called from one thread at a time; instances know nothing of each other.
 //   R5  What reset does not set is 0 in a new instance. When `random_init` is not 0, it is random: for the same number
 //       the same registers and memories.
+//   R6  next_cycle() is two calls of eval() in one, for little more than the time of one. The clock rises with the
+//       inputs of the call before. Then the inputs that stand now take effect. clk_i is 0, before and after it.
 #ifndef RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
 #define RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
 
@@ -22,7 +25,7 @@
 extern "C" {
 #endif
 
-#define RXNIC_RTL_VERSION 3
+#define RXNIC_RTL_VERSION 4
 #define RXNIC_RTL_SYMBOL "rxnic_rtl"
 
 enum RxnicRtlDirection { kRxnicRtlInput = 0, kRxnicRtlOutput = 1 };
@@ -55,6 +58,7 @@ struct RxnicRtl {
   const char* (*failure)(void* instance);
   /* Calls `found` for each cover point, with the number of cycles that have hit it. There may be none. */
   void (*cover_points)(void* instance, void (*found)(void* context, const char* name, uint64_t hits), void* context);
+  void (*next_cycle)(void* instance); /* R6; NULL: there is none */
 };
 
 /* What a shared object exports: its description, which lives as long as it is loaded. */

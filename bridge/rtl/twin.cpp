@@ -9,7 +9,6 @@
 
 #include "bridge/rtl/dpi_rtl.h"
 #include "bridge/rtl/rtl_blocks.h"
-#include "bridge/rtl/rtl_file.h"
 #include "model/types/activity.h"
 
 namespace rxnic {
@@ -130,6 +129,8 @@ class RtlTwin final : public Twin {
   RtlTwin& operator=(const RtlTwin&) = delete;
 
   void eval() override { rtl_.eval(instance_); }
+  bool fused() const override { return rtl_.next_cycle != nullptr; }
+  void next_cycle() override { rtl_.next_cycle(instance_); }
   std::string_view failure() const override {
     const char* const text = rtl_.failure(instance_);
     return text == nullptr ? std::string_view() : text;
@@ -220,7 +221,7 @@ std::vector<std::string_view> counters_at_ports(std::string_view block, const Pa
 }
 
 std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from,
-                                std::uint64_t random_init) {
+                                std::uint64_t random_init, RtlBuild build) {
   const BlockFacts facts = facts_of(block, params);
   if (from.starts_with(kDpi)) {
     if (random_init == 0) return twin_of_simulator(block, facts, from);
@@ -229,10 +230,13 @@ std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, co
   }
   if (!from.empty()) return twin_of_file(block, facts, from, random_init);
   std::string found;
-  for (const RxnicRtl* rtl : built_rtl()) {
-    if (rtl->block != block) continue;
-    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create(random_init));
-    found += "\n  " + parameters_text(*rtl);
+  for (const RtlBuild one : {build, build == RtlBuild::kLean ? RtlBuild::kChecked : RtlBuild::kLean}) {
+    for (const RxnicRtl* rtl : built_rtl(one)) {
+      if (rtl->block != block) continue;
+      if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create(random_init));
+      const std::string line = "\n  " + parameters_text(*rtl);
+      if (found.find(line) == std::string::npos) found += line;
+    }
   }
   if (found.empty()) {
     throw std::invalid_argument(

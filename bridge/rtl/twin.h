@@ -11,7 +11,8 @@
 //       A write port (model/engine/write_port.h) is an output. A lookup named `context` has context_i alone: the word
 //       of the address that the value at an input names.
 //   R3  The clock rises at the end of a cycle. While `quiescent_o` holds, a cycle in which no input is valid changes
-//       nothing, so that it can be left out.
+//       nothing, so that it can be left out. With a fused twin next_cycle() lets the clock rise, and only then what
+//       stands at the inputs takes effect (rxnic_rtl.h, R6).
 //   R4  activity_o, which RTL may have, is what it does in the cycle: an Activity of the model. It is kStarved in a
 //       cycle that may be left out.
 //   R5  RTL that differs from the block's facts (model/ports/block_facts.h) is refused: all that differs is named, with
@@ -26,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bridge/rtl/rtl_file.h"
 #include "bridge/rtl/rxnic_rtl.h"
 #include "model/params/params.h"
 #include "model/ports/block_facts.h"
@@ -54,6 +56,8 @@ class Twin {
  public:
   virtual ~Twin() = default;
   virtual void eval() = 0;
+  virtual bool fused() const { return false; }  // (R3)
+  virtual void next_cycle() {}
   // Why it cannot go on, such as an assertion that has failed; "": it can.
   virtual std::string_view failure() const = 0;
   virtual std::vector<CoverPoint> cover_points() const = 0;
@@ -77,9 +81,10 @@ class Twin {
 std::vector<std::string> differences(const RxnicRtl& rtl, const BlockFacts& facts);
 // A twin of `block` for a NIC with these parameters. `from`: a shared object, "dpi:ADDRESS" of a simulator that runs a
 // testbench with bridge/dpi, or "" for the project's own (rtl_file.h). Throws std::invalid_argument when there
-// is none; it says why, and what there is. `random_init`: rxnic_rtl.h, R5; refused for a simulator.
+// is none; it says why, and what there is. `random_init`: rxnic_rtl.h, R5; refused for a simulator. `build`: which of
+// the project's own is taken when there are both; otherwise it is the other one.
 std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from = "",
-                                std::uint64_t random_init = 0);
+                                std::uint64_t random_init = 0, RtlBuild build = RtlBuild::kChecked);
 // The blocks that have RTL, by name (rtl_blocks.h).
 std::vector<std::string_view> rtl_block_names();
 // The block's counters that its ports show (block_facts.h, R7).

@@ -25,12 +25,6 @@ bool is_port_of(const sc_core::sc_object* port, const Block& block) {
 
 }  // namespace
 
-std::uint64_t get_signal(const TwinSignal& s) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, s.at, std::min(s.bytes, sizeof value));
-  return value;
-}
-
 TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin)
     : twin(of_twin), lanes(of_twin.lanes) {
   if (of_twin.kind == PortKind::kRead || of_twin.kind == PortKind::kLookup) {
@@ -67,10 +61,15 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
   all.resize(of_twin.data.bytes / kWordBytes + 1);
 }
 
-void TwinJoint::offer(bool valid, std::uint64_t number) {
-  if (!valid) return set(twin.valid, 0);
+bool TwinJoint::offer(bool valid, std::uint64_t number) {
+  if (!valid) {
+    if (get_signal(twin.valid) == 0) return false;
+    set(twin.valid, 0);
+    return true;
+  }
   get_value(number);
   offer_bits(model);
+  return true;
 }
 
 void TwinJoint::get_value(std::uint64_t number) {
@@ -84,7 +83,8 @@ void TwinJoint::get_value(std::uint64_t number) {
 
 void TwinJoint::look_up(const TwinJoint& input) {
   if (input.link == nullptr || get_signal(input.twin.valid) == 0) return;
-  stand(words_at_number(input.number(input.model, twin.field, 0)));
+  if (looked_up_.bits == 0) looked_up_ = input.place_of(twin.field);
+  stand(words_at_number(input.number(input.model, looked_up_, 0)));
 }
 
 std::vector<std::uint32_t> TwinJoint::words_at_number(std::uint64_t address) const {
@@ -104,12 +104,12 @@ void TwinJoint::offer_bits(const std::vector<std::uint32_t>& bits_of_value) {
   std::memcpy(twin.data.at, bits_of_value.data(), std::min(twin.data.bytes, bits_of_value.size() * kWordBytes));
 }
 
-void TwinJoint::give_room(std::uint64_t values) {
-  if (twin.ready.at != nullptr) set(twin.ready, (std::uint64_t{1} << std::min<std::uint64_t>(values, lanes)) - 1);
-}
-
-std::uint64_t TwinJoint::transfers() const {
-  return twin.ready.at == nullptr ? get_signal(twin.valid) : get_signal(twin.valid) & get_signal(twin.ready);
+bool TwinJoint::give_room(std::uint64_t values) {
+  if (twin.ready.at == nullptr) return false;
+  const std::uint64_t ready = (std::uint64_t{1} << std::min<std::uint64_t>(values, lanes)) - 1;
+  if (get_signal(twin.ready) == ready) return false;
+  set(twin.ready, ready);
+  return true;
 }
 
 void TwinJoint::get_lanes() { std::memcpy(all.data(), twin.data.at, twin.data.bytes); }
@@ -165,12 +165,6 @@ TwinJoint::Place TwinJoint::place_of(std::string_view name) const {
     if (at.outer == nullptr && at.index < 0 && at.field.name == name) place = {below, at.field.bits};
   });
   return place;
-}
-
-std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
-                                std::uint64_t otherwise) const {
-  const Place place = place_of(name);
-  return place.bits == 0 ? otherwise : get_bits(bits_of_value.data(), place.from, place.bits);
 }
 
 std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {

@@ -2,8 +2,10 @@
 // The ports of a twin, joined to the links and memories of the model's block.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,17 +22,23 @@
 namespace rxnic {
 
 // For a signal of 64 bits at most.
-std::uint64_t get_signal(const TwinSignal& signal);
+inline std::uint64_t get_signal(const TwinSignal& signal) {
+  if (signal.bytes == 1) return *static_cast<const std::uint8_t*>(signal.at);
+  std::uint64_t value = 0;
+  std::memcpy(&value, signal.at, std::min(signal.bytes, sizeof value));
+  return value;
+}
 
 // When the simulation has started: links know their ports then. The constructor throws std::runtime_error when the
 // block has no such port, or one of another width.
 struct TwinJoint {
   TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin);
 
-  // Puts value number `number` of the link at an input, or none; or a value of which `bits_of_value` are known.
-  void offer(bool valid, std::uint64_t number);
+  // Puts value number `number` of the link at an input, or none; or a value of which `bits_of_value` are known. Returns
+  // whether something else stands there now, or may.
+  bool offer(bool valid, std::uint64_t number);
   void offer_bits(const std::vector<std::uint32_t>& bits_of_value);
-  void give_room(std::uint64_t values);  // at an output
+  bool give_room(std::uint64_t values);  // at an output; returns whether it had been another
   // Puts the words beside the value that stands at `input`, when one does.
   void look_up(const TwinJoint& input);
   std::vector<std::uint32_t> words_at_number(std::uint64_t address) const;
@@ -42,7 +50,9 @@ struct TwinJoint {
   // `model`.
   void get_value(std::uint64_t number);
   // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
-  std::uint64_t transfers() const;
+  std::uint64_t transfers() const {
+    return twin.ready.at == nullptr ? get_signal(twin.valid) : get_signal(twin.valid) & get_signal(twin.ready);
+  }
   void get_lanes();           // of an output, or the address of a read
   void get_lane(unsigned n);  // of these, into `lane`
   // The words of the address in `lane` come with the next clock, words_come(): those that stand there, or others.
@@ -58,15 +68,21 @@ struct TwinJoint {
     unsigned from = 0, bits = 0;
   };
   Place place_of(std::string_view name) const;
-  // A field on the port by its name; `otherwise`: there is none.
+  // A field on the port by its place or its name; `otherwise`: there is none.
+  static std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, Place place, std::uint64_t otherwise) {
+    return place.bits == 0 ? otherwise : get_bits(bits_of_value.data(), place.from, place.bits);
+  }
   std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
-                       std::uint64_t otherwise) const;
+                       std::uint64_t otherwise) const {
+    return number(bits_of_value, place_of(name), otherwise);
+  }
   std::string text(const std::uint32_t* bits_of_value) const;
 
   TwinPort twin;
   LinkBase* link = nullptr;  // of an input, an output; nullptr: not joined
   const sc_core::sc_object* port = nullptr;
   const ReadPortBase* memory = nullptr;    // of a read, a lookup
+  const TwinJoint* beside = nullptr;       // of a lookup: the input, once it is known (look_up_all)
   WritePortBase* write = nullptr;          // of an output that writes a memory
   unsigned bits = 0;                       // of a value, an address
   unsigned lanes = 1;                      // values that may pass in a cycle; words of a read
@@ -78,16 +94,21 @@ struct TwinJoint {
   void pack_words(const std::vector<std::uint32_t>& address, std::vector<std::uint32_t>& words) const;
   bool words_due_ = false;
   std::vector<std::uint32_t> words_;
+  mutable Place looked_up_{};  // of the field at the input
 };
 
-// Puts the words of each lookup beside the value at its input.
+// Puts the words of each lookup beside the value at its input. The ports stay where they are in memory.
 template <class Ports>
 void look_up_all(Ports& ports) {
   for (auto& lookup : ports) {
     if (lookup.twin.kind != PortKind::kLookup) continue;
-    for (const auto& input : ports) {
-      if (input.twin.name == lookup.twin.of) lookup.look_up(input);
+    if (lookup.beside == nullptr) {
+      const auto named = [&lookup](const TwinJoint& p) { return p.twin.name == lookup.twin.of; };
+      const auto at = std::find_if(ports.begin(), ports.end(), named);
+      if (at == ports.end()) continue;
+      lookup.beside = &*at;
     }
+    lookup.look_up(*lookup.beside);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A verilated module behind the interface of rxnic_rtl.h. verilate.py writes the source that uses it: the module's
-// signals and parameters as tables, and the function that returns the description.
+// signals and parameters as tables, and the function that returns the description. Around the module are registers that
+// hold its inputs. They are loaded when rxnic_load_i changes, which is not one of the signals.
 #pragma once
 
 #include <bit>
@@ -30,11 +31,23 @@ class VerilatedRtl {
   template <std::size_t kSignals, std::size_t kParameters>
   static constexpr RxnicRtl description(const char* block, const RxnicRtlSignal (&signals)[kSignals],
                                         const RxnicRtlParameter (&parameters)[kParameters]) {
-    return {RXNIC_RTL_VERSION, kSignals, kParameters, block, signals,  parameters,
-            &create,           &destroy, &at,         &eval, &failure, &cover_points};
+    return {RXNIC_RTL_VERSION,
+            kSignals,
+            kParameters,
+            block,
+            signals,
+            parameters,
+            &create,
+            &destroy,
+            &at,
+            &eval,
+            &failure,
+            &cover_points,
+            kHeld ? &next_cycle : nullptr};
   }
 
  private:
+  static constexpr bool kHeld = requires(Top & top) { top.rxnic_load_i; };  // not where signals are traced
   explicit VerilatedRtl(std::uint64_t random_init) : top_(set_up(context_, random_init)) {}
   ~VerilatedRtl() {
     top_.final();
@@ -63,13 +76,37 @@ class VerilatedRtl {
   static void* create(std::uint64_t random_init) { return new VerilatedRtl(random_init); }
   static void destroy(void* instance) { delete &of(instance); }
   static void* at(void* instance, std::uint32_t signal) { return kAt(of(instance).top_, signal); }
-  static void eval(void* instance) {
-    of(instance).context_.timeInc(1);
+  static void eval(void* instance) { of(instance).eval(); }
+  static void next_cycle(void* instance) { of(instance).next(); }
+  void eval() {
+    context_.timeInc(1);
+    if constexpr (kHeld) {
+      if (top_.clk_i == 0 || high_) load();  // the clock does not rise
+      evaluate();
+    } else {
 #ifdef RXNIC_RTL_TRACE
-    of(instance).trace_.eval(of(instance).top_);
+      trace_.eval(top_);
 #else
-    of(instance).top_.eval();
+      top_.eval();
 #endif
+    }
+  }
+  // The clock rises while the registers are loaded, so that the module has their old values. It falls with the next
+  // call.
+  void next() {
+    if constexpr (kHeld) {
+      context_.timeInc(2);
+      if (high_) evaluate();
+      load();
+      top_.clk_i = 1;
+      evaluate();
+      top_.clk_i = 0;
+    }
+  }
+  void load() { top_.rxnic_load_i ^= 1; }
+  void evaluate() {
+    high_ = top_.clk_i != 0;
+    top_.eval();
   }
   static const char* failure(void* instance) {
     return of(instance).context_.gotError() ? "an assertion of the RTL has failed (its text is on the standard output)"
@@ -81,6 +118,7 @@ class VerilatedRtl {
 
   VerilatedContext context_;
   Top top_;
+  bool high_ = false;  // the clock, when it was evaluated
 #ifdef RXNIC_RTL_TRACE
   TracedRtl<RXNIC_RTL_TRACER> trace_{context_, top_, RXNIC_RTL_TRACE};
 #endif

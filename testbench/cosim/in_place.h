@@ -15,6 +15,7 @@
 #include "bridge/rtl/twin.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/put_in_place.h"
+#include "testbench/cosim/two_call_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -33,9 +34,15 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
     std::uint64_t rest = 0;  // hash of all but the block
     CycleAccount account{};
   };
-  const auto run = [&](EngineMode mode, bool rtl, bool always) {
+  std::uint64_t fused_clocked = 0;
+  const auto run = [&](EngineMode mode, bool rtl, bool always, bool fused = true) {
     Bench bench(mode);
-    if (rtl) put_in_place(bench, block, [&] { return make_twin(block, params); }, {.always = always});
+    const auto make_rtl = [&]() -> std::unique_ptr<Twin> {
+      std::unique_ptr<Twin> twin = make_twin(block, params);
+      EXPECT_TRUE(twin->fused());
+      return fused ? std::move(twin) : std::make_unique<TwoCallTwin>(std::move(twin));
+    };
+    if (rtl) put_in_place(bench, block, make_rtl, {.always = always});
     Scene scene = make(bench);
     const Cycle end{2 * cycles};
     bench.at(end, [](Cycle) {});  // every run ends in the same cycle
@@ -46,16 +53,25 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
     if (rtl) {
       const auto& twin = dynamic_cast<RtlBlock&>(scene.dut);
       EXPECT_GT(twin.transactions(), cycles / 10);
+      if (fused) {
+        fused_clocked = twin.clocked();
+      } else {
+        EXPECT_EQ(twin.clocked(), fused_clocked);
+      }
       EXPECT_EQ(twin.failure(), "");
     }
     return result;
   };
   const Result model = run(EngineMode::kFast, false, false);
   EXPECT_GT(model.values.size(), least);
+  struct Way {
+    bool always, fused;
+  };
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     EXPECT_TRUE(run(mode, false, false).left == model.left) << "the model in mode " << static_cast<int>(mode);
-    for (const bool always : {false, true}) {
-      const Result result = run(mode, true, always);
+    for (const auto [always, fused] : {Way{true, true}, Way{false, true}, Way{false, false}}) {
+      if (!fused && mode != EngineMode::kFast) continue;
+      const Result result = run(mode, true, always, fused);
       ASSERT_EQ(result.values.size(), model.values.size());
       for (std::size_t n = 0; n < model.values.size(); ++n) {
         ASSERT_EQ(first_difference(model.values[n], result.values[n]), "") << n;

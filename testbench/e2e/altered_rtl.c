@@ -47,6 +47,7 @@ static void quiescent_eval(void* instance) {
 static void eval_with(void (*eval)(void*)) {
   right_eval = rtl.eval;
   rtl.eval = eval;
+  rtl.next_cycle = NULL;
 }
 
 const struct RxnicRtl* rxnic_rtl(void) {

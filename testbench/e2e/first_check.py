@@ -52,7 +52,7 @@ def of_tests(files):
 
 
 def blocks(files):
-    """The blocks whose RTL is among the files."""
+    """The blocks whose RTL is among the files, lean_BLOCK without its checker."""
     return {found[1] for file in files if (found := re.match(r"rtl/CMakeFiles/rxnic_rtl_(\w+)_\d+\.dir/", file))}
 
 
@@ -80,7 +80,8 @@ def named(bench):
 
 
 def rtl(bench):
-    """With --lockstep, --rtl and exercise the project's RTL of these blocks is built, and none when a file is there."""
+    """With --lockstep, --rtl and exercise the project's RTL of these blocks is built, for --rtl without checkers, and
+    none when a file is there."""
     if not shutil.which("verilator"):
         raise e2e.Skip("found no verilator")
     copy = Copy(bench)
@@ -89,8 +90,9 @@ def rtl(bench):
             (["--lockstep", "grh_scatter"], {"grh_scatter"}),
             (["--lockstep=grh_scatter:transactions"], {"grh_scatter"}),
             (["--rtl", "grh_scatter,cqe_generator", "--lockstep=tag_match_cam"],
-             {"grh_scatter", "cqe_generator", "tag_match_cam"}),
-            (["--lockstep", own], set()), (["--rtl", f"{own},srq_wqe_fetcher"], {"srq_wqe_fetcher"}),
+             {"lean_grh_scatter", "lean_cqe_generator", "tag_match_cam"}),
+            (["--rtl=grh_scatter"], {"lean_grh_scatter"}),
+            (["--lockstep", own], set()), (["--rtl", f"{own},srq_wqe_fetcher"], {"lean_srq_wqe_fetcher"}),
             (["--lockstep", "no_block"], set()), ([], set())]:
         made = copy.made("replay", "traces/sample.pcap", *options)
         bench.expect_equal(blocks(made), expected, f"{options}: RTL is made of")

@@ -131,7 +131,7 @@ def compile_c(bench, name, source, *definitions):
 
 # What is changed in a right description, and what the refusal must name.
 ALTERATIONS = {
-    "version": ("rtl.version = 99", "interface: found version 99; expected 3"),
+    "version": ("rtl.version = 99", "interface: found version 99; expected 4"),
     "block": ('rtl.block = "rx_parser"', "block: found rx_parser; expected grh_scatter"),
     "width": ('--signal_of("in_i")->bits', r"signal in_i: found (\d+) bits; expected (\d+)"),
     "direction": ('signal_of("out_o")->direction = kRxnicRtlInput',

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """RTL in lockstep with the model, and in its place: --lockstep and --rtl."""
 import json
+import os
 import pathlib
 import re
+import shutil
 import sys
 
 import e2e
@@ -190,8 +192,43 @@ def refusals(bench):
         bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
 
 
-CHECKS = {"lockstep": lockstep, "clocked": clocked, "place": place, "random_init": random_init, "account": account,
-          "tags": tags, "programs": programs, "refusals": refusals}
+def lean(bench):
+    """--rtl takes the lean RTL when it is there, otherwise the checked one; --lockstep takes them the other way round.
+    Which of them it was makes no difference. Random bits in registers are for the checked one."""
+    need_rtl(bench)
+    built = bench.options.rxnic.parents[2] / "rtl"
+    if not list((built / "lean").glob(f"{BLOCK}_*.so")):
+        raise e2e.Skip(f"found no RTL without checkers of {BLOCK}; expected what target rtl_{BLOCK}_lean builds")
+    only = {}
+    for name, folder in (("checked", built), ("lean", built / "lean")):
+        only[name] = bench.folder / name / ("lean" if name == "lean" else "")
+        only[name].mkdir(parents=True)
+        for file in folder.glob(f"{BLOCK}_*.so"):
+            shutil.copy(file, only[name])
+    reports = []
+    for name in only:
+        folder = {"env": os.environ | {"RXNIC_RTL_DIR": str(bench.folder / name)}}
+        for use in ("--rtl", "--lockstep"):
+            done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", use, BLOCK, "--out", name + use, **folder)
+            bench.expect_equal(done.returncode, 0, f"{name} {use}: {done.stderr}")
+        reports.append((bench.folder / (name + "--rtl") / "report.json").read_bytes())
+    bench.expect(reports[0] == reports[1], "RTL with and without checkers: other reports")
+    # With a file in place of the other one's that cannot be loaded: whoever loads it is refused.
+    for name, loads, seed, refused in (("checked", "--rtl", (), True), ("checked", "--lockstep", (), False),
+                                       ("checked", "--rtl", ("--random-init", "3"), False),
+                                       ("lean", "--lockstep", (), True), ("lean", "--rtl", (), False)):
+        broken = bench.folder / name / ("lean/broken.so" if name == "checked" else "broken.so")
+        broken.parent.mkdir(exist_ok=True)
+        broken.write_text("no shared object\n", encoding="utf-8")
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", loads, BLOCK, *seed, "--out", "other",
+                           env=os.environ | {"RXNIC_RTL_DIR": str(bench.folder / name)})
+        bench.expect_equal(done.returncode, 2 if refused else 0, f"{name} {loads} {seed}: {done.stderr}")
+        bench.expect(not refused or f"{broken}: found no shared object" in done.stderr,
+                     f"{name} {loads}: {done.stderr}")
+
+
+CHECKS = {"lockstep": lockstep, "lean": lean, "clocked": clocked, "place": place, "random_init": random_init,
+          "account": account, "tags": tags, "programs": programs, "refusals": refusals}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

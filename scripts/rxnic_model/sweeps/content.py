@@ -86,7 +86,8 @@ def option_hash(name, value, folder, program):
             continue
         here = pathlib.Path(os.path.realpath(program)).parent
         for place in ("../../rtl", "../lib/rxnic/rtl"):
-            hashes += [file_hash(str(one)) for one in sorted((here / place).glob(f"{block.partition(':')[0]}_*.so"))]
+            made = f"{block.partition(':')[0]}_*.so"
+            hashes += [file_hash(str(one)) for to in (place, f"{place}/lean") for one in sorted((here / to).glob(made))]
     return "".join(hashes)
 
 
