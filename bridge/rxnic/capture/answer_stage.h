@@ -44,7 +44,7 @@ class AnswerStage {
     std::vector<Headers> headers;      // of requests and captured answers; a restart has its peer and QP there
     std::vector<std::uint8_t> frames;  // of the model
   };
-  static constexpr std::size_t kEntries = 512, kBytes = std::size_t{1} << 16;  // of a log, then it is passed on
+  static constexpr std::size_t kEntries = 256, kBytes = std::size_t{1} << 15;  // of a log, then it is passed on
 
   void add(const Entry& entry) {
     log_.entries.push_back(entry);

@@ -22,7 +22,7 @@ struct FrameAhead : CapturedFrame {
 
 class FramesAhead {
  public:
-  static constexpr std::size_t kFrames = 256, kBytes = std::size_t{1} << 16;
+  static constexpr std::size_t kFrames = 128, kBytes = std::size_t{1} << 15;
   using Next = std::function<bool(FrameAhead&)>;  // false at the end; called in the thread
 
   // `next` reads from `reader`, which is not touched outside of `next` until the end was reached.

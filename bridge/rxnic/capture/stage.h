@@ -3,7 +3,8 @@
 //
 //   R1  Items come out in the order in which they went in. Nothing else passes between two stages, so no result depends
 //       on the threads.
-//   R2  kSlots items wait between two stages at most: the faster one waits for the other.
+//   R2  kSlots items wait between two stages at most: the faster one waits for the other. It goes on when the slower
+//       one has done half of them, so that it does not wake up for each.
 //   R3  Items are swapped: who gives one gets back one that was used before, with its memory.
 //   R4  An error in a stage comes out of it where the next item would. Ahead throws it behind what was made before,
 //       Behind from the next add() or finish(). A stage that is destroyed ends its thread.
@@ -30,18 +31,18 @@ inline bool has_second_core() {
   return sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) > 1;
 }
 
-// Between two threads: one puts, the other takes.
+// Between two threads: one puts, the other takes. They never both wait: all slots are full, or none is.
 template <class T>
 class Exchange {
  public:
-  static constexpr std::size_t kSlots = 4;
+  static constexpr std::size_t kSlots = 8;
   // Waits for room. False: closed, and `item` is not taken.
   bool put(T& item) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || waiting_ < kSlots; });
     if (closed_) return false;
     std::swap(slots_[(first_ + waiting_++) % kSlots], item);
-    changed_.notify_one();
+    if (waiting_ >= kSlots / 2) changed_.notify_one();
     return true;
   }
   // Waits for an item. False: closed, and none is left.
@@ -52,7 +53,7 @@ class Exchange {
     std::swap(slots_[first_], item);
     first_ = (first_ + 1) % kSlots;
     --waiting_;
-    changed_.notify_one();
+    if (waiting_ <= kSlots / 2) changed_.notify_one();
     return true;
   }
   void close() {
