@@ -73,6 +73,7 @@ void AckGenerator::build_plain(Cycle now) {
   }
   std::memcpy(p.frame.data(), a.ack.data.data(), a.ack.data.size());
   p.frame_bytes = a.ack.bytes;
+  p.sealed = true;
   p.link = LinkLayer::kEthernet;
   p.destination = a.destination;
   count_ack(a.syndrome, a.qpn, a.id, now);

@@ -96,7 +96,8 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   if (!tx.can_push(now) || (m.completes && successes_.full())) return Turn::kRefused;
   Packet& p = packets_[m.frame.buffer];
   if (m.checksums) fill_in_checksums(p);
-  if (p.h.encapsulation != Encapsulation::kNone) seal(p.frame.first(p.frame_bytes), p.h);
+  p.sealed = p.h.encapsulation != Encapsulation::kNone;
+  if (p.sealed) seal(p.frame.first(p.frame_bytes), p.h);
   tx.push(now, m.frame);
   next_leave_ = now + params_.cycles_per_packet;
   if (m.completes) successes_.push(m.completion, now);  // (R3)

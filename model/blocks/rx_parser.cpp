@@ -129,7 +129,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   describe(bytes, h_, p);
   make_scratch(h_, packets_[frame.buffer]);
-  p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
+  p.icrc_ok = packets_[frame.buffer].sealed || icrc_matches(bytes, h_);  // (R6)
   const bool datagram = opcode_info(h_.opcode).transport == Transport::kUd;
   p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h_), IpFraming::kIpoib);  // (R9)
   const bool roce_v2 = h_.encapsulation == Encapsulation::kRoceV2Ipv4 || h_.encapsulation == Encapsulation::kRoceV2Ipv6;

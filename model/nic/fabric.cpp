@@ -184,6 +184,7 @@ Fabric::Frame& Fabric::carry(Port& from, Port& to, const Packet& p, Instant firs
   frame->posted = p.posted;
   frame->bytes = p.frame_bytes;
   frame->link = p.link;
+  frame->sealed = p.sealed && !params_.check_own_icrc;
   from.carried.push_back(frame);
   std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
   Queue& q = to.queues[from.number];
@@ -287,6 +288,7 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
   p.frame_bytes = frame->bytes;
   p.link = frame->link;
+  p.sealed = frame->sealed;
   p.id = frame->number;
   p.posted = frame->posted;
   p.complete = frame->complete = to.rx.free().ceiling();

@@ -41,6 +41,9 @@
 //   R14 A pause begins with the end of its frame and holds requests and responses. It does not lengthen another one.
 //   R15 An observer of QPs hears, once the frame has left, what came over it, and of those that R8 drops. An event is
 //       that of the NIC to which the frame went. A mark or a pause is no harm.
+//   R16 The receiver of a frame does not compute the ICRC again that the sending NIC has computed (Packet::sealed). No
+//       cycle, counter or drop depends on that. A frame that is corrupted on its way is checked, and so is one whose
+//       bytes a program has made (RAW_PACKET). With check_own_icrc all are.
 #pragma once
 
 #include <cstdint>

@@ -44,6 +44,7 @@ void Fabric::cross(Port& from, Port& to, const Packet& p, Instant first_byte) { 
   if (fate.has(Impairment::kMark) && mark_congested(bytes)) ++counters_.ecn_marked;
   if (suffers(Impairment::kCorruption, NetworkHarm::kCorrupted)) {
     ++counters_.corrupted;
+    frame.sealed = false;
     network_.corrupt(bytes, p.link, link, from.crossing);
   }
   if (suffers(Impairment::kDuplication, NetworkHarm::kDuplicated)) {

@@ -16,6 +16,7 @@ struct Fabric::Frame {
   Cycle complete{};  // last byte at the receiver
   std::uint32_t bytes = 0;
   LinkLayer link = LinkLayer::kEthernet;
+  bool sealed = false;       // its ICRC is known to be right (R16)
   std::uint64_t number = 0;  // in the order in which frames leave (R11)
   Frame* next = nullptr;     // in its queue, or free
   Nic* given_to = nullptr;   // before it has left (R11)

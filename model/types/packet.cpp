@@ -7,6 +7,7 @@ namespace rxnic {
 
 void Packet::reset() {
   frame_bytes = 0;
+  sealed = false;
   id = 0;
   posted = Cycle{};
   complete = Cycle{};
@@ -19,6 +20,7 @@ void Packet::copy(const Packet& from) {
   frame_bytes = from.frame_bytes;
   scratch = from.scratch;
   link = from.link;
+  sealed = from.sealed;
   id = from.id;
   posted = from.posted;
   complete = from.complete;

@@ -65,6 +65,7 @@ class alignas(64) Packet {
   std::uint32_t frame_bytes = 0;  // in `frame`, link header to ICRC
   PacketClass pool_class = PacketClass::kReceive;
   LinkLayer link = LinkLayer::kEthernet;
+  bool sealed = false;  // a NIC of the model has computed the ICRC, and nothing that it covers has changed since
 
   // For observers.
   std::uint64_t id = 0;  // number in its trace or on the wire, counts from 1; 0: unknown

@@ -151,8 +151,9 @@ def walk(bench):
         bench.expect_equal(unduly, [], f"{row.name} acts, and a warning")
         walked += 1
     for name, why in nowhere.items():
-        least, most = parameters[name]["range"]
-        other = most if parameters[name]["default"] == least else least
+        default = parameters[name]["default"]
+        least, most = (False, True) if parameters[name]["type"] == "bool" else parameters[name]["range"]
+        other = spelled(most if default == least else least)
         report = runs.report(MIXED, (f"{name}={other}",))
         print(f"{name}: cannot act: {why}")
         said = report is not None and any(name in text and why in text for text in report["warnings"])

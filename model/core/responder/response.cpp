@@ -87,6 +87,7 @@ void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read, 
 WireFrame build_answer(PacketHandle h, Packet& p, std::uint32_t payload_bytes) {
   p.frame_bytes = static_cast<std::uint32_t>(build_in_place(p.h, payload_bytes, p.frame));
   seal({p.frame.data(), p.frame_bytes}, p.h);  // (R5)
+  p.sealed = true;
   p.link = p.h.link;
   p.destination = p.h.destination;
   return {h, static_cast<std::uint16_t>(p.frame_bytes), p.link, false, false};

@@ -167,7 +167,7 @@ struct Fixture : PacketObserver {
     EXPECT_FALSE(frame.too_long || frame.cut_short);
     Headers parsed;
     EXPECT_EQ(parse(p.frame_view(), frame.link, parsed), ParseStatus::kOk);
-    EXPECT_TRUE(icrc_matches(p.frame_view(), parsed));
+    EXPECT_TRUE(p.sealed && icrc_matches(p.frame_view(), parsed));
     EXPECT_EQ(parsed.destination_qp, kTestPeer);
     answers.push_back(parsed);
     payloads.emplace_back(p.frame.begin() + parsed.payload_offset,

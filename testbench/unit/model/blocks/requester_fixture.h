@@ -181,7 +181,7 @@ struct RequesterFixture {
     Headers h;
     const Packet& p = sent(n);
     EXPECT_EQ(parse(p.frame_view(), LinkLayer::kEthernet, h), ParseStatus::kOk);
-    EXPECT_TRUE(icrc_matches(p.frame_view(), h));
+    EXPECT_TRUE(p.sealed && icrc_matches(p.frame_view(), h));
     EXPECT_EQ(tx.value(n).bytes, p.frame_bytes);
     return h;
   }

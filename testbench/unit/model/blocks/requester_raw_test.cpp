@@ -39,6 +39,7 @@ TEST(RequesterRaw, TheMessageIsTheFrame) {
       ASSERT_EQ(p.frame[n], n < bytes ? Fixture::byte_at(n) : 0) << n << " of " << bytes;
     }
     EXPECT_EQ(p.destination.kind, Address::Kind::kNone);
+    EXPECT_FALSE(p.sealed) << "an ICRC, where it has one, is the program's";
     EXPECT_EQ(f.ended(), (Ends{{0, WcStatus::kSuccess}})) << "when it has left";
     EXPECT_EQ(f.notices.size(), 0u) << "nobody answers it";
   }

@@ -194,6 +194,31 @@ TEST(Congestion, ModesAndOrdersAgree) {
   }
 }
 
+// Frames are lost, corrupted and marked, and requesters and ACK generators build all of them. (fabric.h R16)
+TEST(Congestion, NoResultDependsOnWhetherOwnIcrcsAreChecked) {
+  const Overrides network{"fabric.corrupt_ppm=20000", "fabric.loss_ppm=5000", "fabric.mark_ppm=10000",
+                          "fabric.duplicate_ppm=10000"};
+  const auto run = [&](const std::string& check, std::uint64_t& hash) {
+    Bench bench{EngineMode::kFast, kPeriodPs};
+    Incast incast(bench, network + Overrides{"fabric.check_own_icrc=" + check}, 8, 100'000);
+    std::vector<std::uint64_t> figures = incast.figures();
+    std::uint64_t dropped = 0;
+    for (const auto& host : incast.hosts) {
+      const std::uint64_t errors = host->nic.rx_parser.counters().icrc_errors;
+      EXPECT_EQ(host->nic.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kIcrc)], errors);
+      dropped += errors;
+    }
+    EXPECT_GT(dropped, 0u);
+    EXPECT_EQ(dropped, incast.fabric.counters().corrupted);
+    figures.push_back(incast.end.count);
+    hash = bench.state_hash();
+    return figures;
+  };
+  std::uint64_t without = 0, with = 0;
+  EXPECT_EQ(run("false", without), run("true", with));
+  EXPECT_EQ(without, with);
+}
+
 // Each of these changes what a report shows. The other parameters of the rate: send_rate_test.cpp.
 TEST(Congestion, ParametersActOnFigures) {
   const Overrides base = kMarks + Overrides{"fabric.switch_buffer_bytes=32768",

@@ -43,6 +43,8 @@ struct Sent {
   std::uint32_t to = 0;
   std::uint32_t payload = 0;  // bytes, a multiple of 4
   std::uint32_t id = 0;       // its PSN
+  bool sealed = false;        // as if a block of the model had built it
+  bool wrong = false;         // one bit of its payload, after its ICRC was computed
 };
 
 // Pushes frames as a requester does, each in its cycle or as soon as there is a buffer and room.
@@ -64,6 +66,8 @@ class FrameSource final : public Block {
       if (f.to == kEverybody) header.destination_qp = Qpn{0xffffff};
       set_frame(pool[h], header, counting_bytes(f.payload, f.id));
       pool[h].posted = Cycle{1000 + f.id};
+      pool[h].sealed = f.sealed;
+      if (f.wrong) pool[h].frame[pool[h].frame_bytes - 5] ^= 1;
       out.push(now, {h, static_cast<std::uint16_t>(pool[h].frame_bytes), LinkLayer::kEthernet, false, false});
     }
     return rest(now, Activity::kStarved, next_ < frames_.size() ? frames_[next_].when : kNever);
