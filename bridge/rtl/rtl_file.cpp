@@ -19,18 +19,6 @@ constexpr const char* kLeanFolder = "lean";
 // In the build, where every program is two folders down, and installed.
 constexpr const char* kFromProgram[] = {"../../rtl", "../lib/rxnic/rtl"};
 
-std::vector<const RxnicRtl*> load_all(const std::filesystem::path& folder) {
-  std::vector<std::string> files;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    if (entry.path().extension() == ".so") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<const RxnicRtl*> all;
-  for (const std::string& file : files) all.push_back(&load_rtl(file));
-  return all;
-}
-
 }  // namespace
 
 const RxnicRtl& load_rtl(const std::string& file) {
@@ -72,13 +60,20 @@ std::string rtl_folder() {
   return folder.string();
 }
 
-std::span<const RxnicRtl* const> built_rtl(RtlBuild build) {
-  if (build == RtlBuild::kLean) {
-    static const std::vector<const RxnicRtl*> kLean = load_all(std::filesystem::path(rtl_folder()) / kLeanFolder);
-    return kLean;
+std::vector<const RxnicRtl*> built_rtl(RtlBuild build, std::string_view block) {
+  std::filesystem::path folder = rtl_folder();
+  if (build == RtlBuild::kLean) folder /= kLeanFolder;
+  const std::string begin = block.empty() ? "" : std::string(block) + "_";
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".so")) files.push_back(entry.path().string());
   }
-  static const std::vector<const RxnicRtl*> kChecked = load_all(rtl_folder());
-  return kChecked;
+  std::sort(files.begin(), files.end());
+  std::vector<const RxnicRtl*> all;
+  for (const std::string& file : files) all.push_back(&load_rtl(file));
+  return all;
 }
 
 }  // namespace rxnic

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bridge/rtl/rxnic_rtl.h"
 
@@ -20,8 +21,9 @@ std::string rtl_folder();
 // The project's own RTL is built in two ways (rtl/README.md): kChecked with its assertions and cover points, kLean
 // without, which is faster.
 enum class RtlBuild : std::uint8_t { kChecked, kLean };
-// Every shared object in that folder, or for kLean in its folder lean, loaded, by their names; empty when there is
-// none. Throws as load_rtl().
-std::span<const RxnicRtl* const> built_rtl(RtlBuild build = RtlBuild::kChecked);
+// The shared objects of a block in that folder, BLOCK_NUMBER.so, or for kLean in its folder lean, loaded, by their
+// names; without a block all. Empty when there is none. Throws as load_rtl(), but not for those of other blocks, which
+// may be of an earlier version.
+std::vector<const RxnicRtl*> built_rtl(RtlBuild build = RtlBuild::kChecked, std::string_view block = "");
 
 }  // namespace rxnic

@@ -231,7 +231,7 @@ std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, co
   if (!from.empty()) return twin_of_file(block, facts, from, random_init);
   std::string found;
   for (const RtlBuild one : {build, build == RtlBuild::kLean ? RtlBuild::kChecked : RtlBuild::kLean}) {
-    for (const RxnicRtl* rtl : built_rtl(one)) {
+    for (const RxnicRtl* rtl : built_rtl(one, block)) {
       if (rtl->block != block) continue;
       if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create(random_init));
       const std::string line = "\n  " + parameters_text(*rtl);

@@ -217,9 +217,10 @@ def lean(bench):
     for name, loads, seed, refused in (("checked", "--rtl", (), True), ("checked", "--lockstep", (), False),
                                        ("checked", "--rtl", ("--random-init", "3"), False),
                                        ("lean", "--lockstep", (), True), ("lean", "--rtl", (), False)):
-        broken = bench.folder / name / ("lean/broken.so" if name == "checked" else "broken.so")
+        broken = bench.folder / name / (f"lean/{BLOCK}_00.so" if name == "checked" else f"{BLOCK}_00.so")
         broken.parent.mkdir(exist_ok=True)
         broken.write_text("no shared object\n", encoding="utf-8")
+        shutil.copy(broken, bench.folder / name / f"{FETCHER}_00.so")  # which nobody asks for
         done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", loads, BLOCK, *seed, "--out", "other",
                            env=os.environ | {"RXNIC_RTL_DIR": str(bench.folder / name)})
         bench.expect_equal(done.returncode, 2 if refused else 0, f"{name} {loads} {seed}: {done.stderr}")
