@@ -35,26 +35,30 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       data_ready_(params.read_responses_in_flight),
       line_(params.latency_cycles),
       paths_(kPaths) {
+  gathered.show_in(inputs_, kGathered);
+  dma_done.show_in(inputs_, kAtomicDone);
   held_.reserve(params.queue_depth);
   for (std::uint32_t n = params.read_responses_in_flight; n-- > 0;) free_ways_.push_back(n);
 }
 
 Cycle AckGenerator::step(Cycle now) {
   // (1) a built response leaves
-  const bool refused = line_.ready(now) && !tx.can_push(now);
-  if (line_.ready(now) && !refused) tx.push(now, line_.pop());
+  bool refused = false;
+  if (line_.ready(now)) {
+    refused = !tx.can_push(now);
+    if (!refused) tx.push(now, line_.pop());
+  }
   // (2) READ data has come, an atomic has been carried out
-  while (gathered.can_pop(now)) take_data(now);
-  if (dma_done.can_pop(now)) finish_atomic(now);
+  if ((inputs_ & kFromMemory) != 0) take_from_memory(now);
   // (3) ACKs that were held long enough become ready
   while (!held_.empty() && answers_.flow(held_.front()).held_until <= now) unhold(held_.front());
   // (4) a packet retires
-  const bool stalled = take(now);
+  const bool stalled = in.can_pop(now) && !take(now);
   // (5) READ data and atomics are asked for
   wants_buffer_ = false;
-  issue(now);
+  if (may_do_atomic() || !served_.empty() || next_piece_ < pieces_.size()) issue(now);
   // (6) the builder starts a response
-  start_build(now);
+  if (!ready_.empty() || !cnps_.empty() || !data_ready_.empty()) start_build(now);
   // (7) a QP that failed is reported
   refused_.report(refusals, now);
   if (!failed_.empty() && failures.can_push(now)) {
@@ -71,6 +75,11 @@ Cycle AckGenerator::step(Cycle now) {
   return rest(now, activity, next);
 }
 
+void AckGenerator::take_from_memory(Cycle now) {
+  while (gathered.can_pop(now)) take_data(now);
+  if (dma_done.can_pop(now)) finish_atomic(now);
+}
+
 Activity AckGenerator::activity_now(Cycle now, bool refused, bool stalled) const {
   if (refused) return Activity::kBlocked;
   if (stalled || wants_buffer_) return Activity::kWaitResponse;
@@ -83,13 +92,13 @@ Activity AckGenerator::idle_activity() const {
   return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
-Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
+inline Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
   if (!line_.full() && (!ready_.empty() || !cnps_.empty() || !data_ready_.empty())) at(next_start_);
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
-  if (!dma_done.empty()) at(now);
+  if ((inputs_ & kAtomicDone) != 0) at(now);
   if (may_do_atomic() && dma.can_push(now)) at(now);
   const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !free_ways_.empty());
   if (asks && gather.can_push(now)) at(now);
@@ -105,11 +114,10 @@ bool AckGenerator::has_room(const AckRequest& p) const {  // (R1)
   return waits ? waiting_ < params_.answers_waiting : ready_plain_ < params_.queue_depth;
 }
 
-// True when a packet must wait for room.
-bool AckGenerator::take(Cycle now) {  // (R1)
-  if (!in.can_pop(now)) return false;
+// False: the packet must wait for room.
+inline bool AckGenerator::take(Cycle now) {  // (R1)
   AckRequest& p = *in.peek(now);
-  if (!has_room(p)) return true;
+  if (!has_room(p)) return false;
   ++counters_.packets;
   stamps_.stamp(p.buffer, Station::kAckGenerator, now);
   if (refused_.refuses(p)) {  // (R7) it has been carried out and completed: only its response is not sent
@@ -120,7 +128,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   if (p.congested) notify_congestion(p, now);
   ledger_.retire(p, now);
   in.drop(now);
-  return false;
+  return true;
 }
 
 // The way back to the sender, taken from the request's frame.
@@ -176,7 +184,7 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
   }
 }
 
-void AckGenerator::answer(const AckRequest& p, Cycle now) {
+inline void AckGenerator::answer(const AckRequest& p, Cycle now) {
   const Index flow = answers_.find(raw(p.qpn));
   const bool waits = flow != kNone && answers_.flow(flow).first != kNone;
   const bool gives_way = p.outcome != Outcome::kNak && !p.has(kSaved);

@@ -107,6 +107,11 @@ class AckGenerator final : public AckGeneratorPorts {
     std::uint32_t next = kNone;  // of the same QP
   };
 
+  // Bits of inputs_.
+  static constexpr std::uint64_t kGathered = 1, kAtomicDone = 2;
+  static constexpr std::uint64_t kFromMemory = kGathered | kAtomicDone;
+
+  void take_from_memory(Cycle now);
   void carry_out_command(Cycle now);
   bool has_atomic_on(Key region) const;
   bool take(Cycle now);
@@ -153,6 +158,7 @@ class AckGenerator final : public AckGeneratorPorts {
   Cycle next_step(Cycle now, bool refused, bool stalled);
 
   AckGeneratorParams params_;
+  std::uint64_t inputs_ = 0;  // bit by input whose link is not empty
   ResponseObserver* observer_ = nullptr;
   RdAtomicOverLimit over_limit_;
   PacketPool& packets_;

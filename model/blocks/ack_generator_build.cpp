@@ -53,7 +53,7 @@ void AckGenerator::build_cnp(Cycle now) {
   build(h, 0, qpn, now, now);
 }
 
-void AckGenerator::build_plain(Cycle now) {
+inline void AckGenerator::build_plain(Cycle now) {
   if (!packets_.available(PacketClass::kResponse)) {  // (R8)
     wants_buffer_ = true;
     return;

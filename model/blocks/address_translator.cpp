@@ -173,9 +173,7 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
       count(to, lane.last_done);
     });
   } else {
-    To to{base};
-    fill(to);
-    lane.done.push(to, lane.last_done);
+    lane.done.push(base, lane.last_done, fill);
   }
   lane.has_head = goes_on(lane);
 }
@@ -236,7 +234,7 @@ AddressTranslator::Found AddressTranslator::resolve(Lookup& at, ScatteredSegment
   return invalidates(s) ? invalidate_key(at, s, now) : Found::kYes;
 }
 
-AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegment& s, Cycle now) {
+inline AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegment& s, Cycle now) {
   const auto allowed = [&](Key key, std::uint64_t va, std::uint64_t bytes) {
     return check_region(at.region, key, {s.pd, s.qpn}, rights(s), va, bytes) == RegionCheck::kOk;
   };
@@ -342,8 +340,8 @@ AddressTranslator::Found AddressTranslator::find_bus(Lookup& at, std::uint64_t v
   return Found::kYes;
 }
 
-AddressTranslator::Found AddressTranslator::find_entry(Lookup& at, std::uint64_t address, Cycle now,
-                                                       std::uint64_t& entry) {
+inline AddressTranslator::Found AddressTranslator::find_entry(Lookup& at, std::uint64_t address, Cycle now,
+                                                              std::uint64_t& entry) {
   const std::uint64_t line_address = address - address % kMttLineBytes;
   const std::uint64_t slot = address % kMttLineBytes / 8;
   if (at.has_pages && at.pages_address == line_address) {

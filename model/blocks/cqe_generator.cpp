@@ -55,6 +55,11 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
   staged_.resize(std::size_t{params.write_depth + 2} * leaving_.slots() * LeavingCqes::kCqeBytes);
   contexts_.set_clock(*this);
   bind_memories(*this);
+  context_dma_done.show_in(inputs_, kContextDone);
+  dma_done.show_in(inputs_, kLanded);
+  commands.show_in(inputs_, kCommands);
+  doorbells.show_in(inputs_, kDoorbells);
+  failures.show_in(inputs_, kFailures);
 }
 
 void CqeGenerator::bind_memories(CqeGeneratorPorts& to) {
@@ -84,18 +89,20 @@ Cycle CqeGenerator::step(Cycle now) {
   waits_.begin_cycle();
   // (1) a context comes; events whose CQEs have landed are released; a write, the packet behind it and an event that
   // are due leave
-  if (context_dma_done.can_pop(now)) take_context(now);
-  take_landings(now);
-  const bool refused = send_due(now);
-  // (2) a command, a doorbell
-  command_waits_ = commands.can_pop(now) && !carry_out_command(now);
-  doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
-  if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
-  // (3) a QP that failed behind this block
-  const bool failure = failures.can_pop(now) && event_room() > 0;
-  if (failure) take_failure(now);
+  if ((inputs_ & kContextDone) != 0 && context_dma_done.can_pop(now)) take_context(now);
+  if ((inputs_ & kLanded) != 0 || !held_events_.empty()) take_landings(now);
+  const bool due = writes_.ready(now) || pipeline_.ready(now) || events_.ready(now);
+  write_waits_ = false;
+  const bool refused = due && send_due(now);
+  // (2) a command, a doorbell, (3) a QP that failed behind this block
+  bool failure = false;
+  if ((inputs_ & kRareInputs) != 0) {
+    failure = take_rare_inputs(now);
+  } else {
+    command_waits_ = doorbells_late_ = false;
+  }
   // (4) a session times out, a moderated event falls due
-  run_timers(now);
+  if (now >= next_moderation_ || !cqs_.sessions().empty()) run_timers(now);
   // (5) a flush request, a notice to the requester
   if (!flush_list_.empty() || !failed_list_.empty()) send_requests(now);
   // (6) the next packet
@@ -141,6 +148,16 @@ Cycle CqeGenerator::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
+// Returns whether a failure was taken.
+bool CqeGenerator::take_rare_inputs(Cycle now) {
+  command_waits_ = commands.can_pop(now) && !carry_out_command(now);
+  doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
+  if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
+  const bool failure = failures.can_pop(now) && event_room() > 0;
+  if (failure) take_failure(now);
+  return failure;
+}
+
 void CqeGenerator::take_landings(Cycle now) {  // (R4)
   if (dma_done.can_pop(now)) {
     dma_done.drop(now);
@@ -172,7 +189,7 @@ bool CqeGenerator::send_due(Cycle now) {  // (R1)
   return blocked;
 }
 
-Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
+inline Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   Cycle next = kNever;
   // Output that is due and was not sent waits for room in a link, which wakes the block, or for the next cycle.
   const auto at = [&](Cycle c) {
@@ -186,11 +203,11 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (events_.next_ready() > now || (events.bound() && events.can_push(now))) {
     next = earliest(next, latest(events_.next_ready(), now + 1));
   }
-  if ((!doorbells.empty() && !waits_.waits(kDoorbell)) || !failures.empty() || !flush_list_.empty() ||
-      !failed_list_.empty() || again_) {
-    next = now + 1;
+  const bool rings = (inputs_ & kDoorbells) != 0 && !waits_.waits(kDoorbell);
+  if (rings || (inputs_ & kFailures) != 0 || !flush_list_.empty() || !failed_list_.empty() || again_) next = now + 1;
+  if (!cqs_.sessions().empty()) {
+    next = session_is_due(now) ? now + 1 : earliest(next, latest(cqs_.sessions().first_ends(), now + 1));
   }
-  next = session_is_due(now) ? now + 1 : earliest(next, latest(cqs_.sessions().first_ends(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
   if (!queue_.empty() && !stalled && !waiting_) next = earliest(next, latest(next_accept_, now + 1));
   if (waiting_ ? !queue_.full() : queue_.empty() && !stalled) {
@@ -229,13 +246,13 @@ void CqeGenerator::run_timers(Cycle now) {
   if (now >= next_moderation_) run_moderation(now);
 }
 
-bool CqeGenerator::can_take(const CompletionRequest& p, Cycle now) const {
+inline bool CqeGenerator::can_take(const CompletionRequest& p, Cycle now) const {
   if (places_data(p) && placed.bound() && !placed.can_push(now)) return false;
   if (hands_over(p) && rendezvous.bound() && !rendezvous.can_push(now)) return false;
   return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket;
 }
 
-void CqeGenerator::take(Cq* cq, Cycle now) {
+inline void CqeGenerator::take(Cq* cq, Cycle now) {
   const bool queued = !queue_.empty();
   CompletionRequest p = queued ? queue_.front() : *in.peek(now);
   ++counters_.packets;
@@ -284,7 +301,7 @@ void CqeGenerator::hand_over(const CompletionRequest& p, Cycle now) {  // (R18)
   rendezvous.push(now, r);
 }
 
-void CqeGenerator::complete_wqe(CompletionRequest& p, Cq* found, Cycle now) {
+inline void CqeGenerator::complete_wqe(CompletionRequest& p, Cq* found, Cycle now) {
   if (found == nullptr || found->record().closed) {
     ++counters_.discarded;
     p.completes = false;

@@ -147,6 +147,11 @@ class CqeGenerator final : public CqeGeneratorPorts, public BehindRtl {
   // The kinds of input that wait for contexts, each for one of its own (R11).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kTimer, kPacket, kAskers };
 
+  // Bits of inputs_.
+  static constexpr std::uint64_t kContextDone = 1, kLanded = 2, kCommands = 4, kDoorbells = 8, kFailures = 16;
+  static constexpr std::uint64_t kRareInputs = kCommands | kDoorbells | kFailures;
+
+  bool take_rare_inputs(Cycle now);
   bool carry_out_command(Cycle now);
   bool begin_command(const CqCommand& command, Cycle now);
   void wait_for_writes();
@@ -203,6 +208,7 @@ class CqeGenerator final : public CqeGeneratorPorts, public BehindRtl {
   CqTable cqs_;
   CqRecords<Block> records_;
   ContextWaits<CqTable, CqeGeneratorCounters, kAskers> waits_;
+  std::uint64_t inputs_ = 0;            // bit by input whose link is not empty
   bool waiting_ = false;                // the packet at the head waits for a context
   bool again_ = false;                  // there is work on contexts left for the next cycle
   bool doorbells_late_ = false;         // (R13)

@@ -65,8 +65,9 @@ void DmaEngine::end_of_elaboration() {
   if (payload.bound()) last_place_ = std::max(payload[0]->capacity(), 2u) - 2;
 }
 
-Cycle DmaEngine::step(Cycle now) {
-  if (only_link_is_awaited(now)) return earliest(due_, up_.free().floor());
+Cycle DmaEngine::step(Cycle now) { return only_link_is_awaited(now) ? earliest(due_, up_.free().floor()) : work(now); }
+
+Cycle DmaEngine::work(Cycle now) {
   // (1) read completions, landed writes and packets that have left are passed on, and what the host writes
   if (due_ <= now) give_back(now);
   if ((inputs_ & kHostWriteBits) != 0) take_host_writes(now);
@@ -163,7 +164,7 @@ void DmaEngine::for_each_due(F f) const {
 }
 
 // True when a segment was taken that moves no bytes; likewise take_gather().
-bool DmaEngine::take_payload(Cycle now) {
+inline bool DmaEngine::take_payload(Cycle now) {
   if (has_writing_ || !payload.can_pop(now)) return false;
   while (sent_.ready(now)) sent_.drop();
   if (leaving_.size() + sent_.size() >= params_.leaving_depth) return false;
@@ -215,7 +216,7 @@ bool DmaEngine::take_gather(Cycle now) {
   return true;
 }
 
-bool DmaEngine::start_one(Cycle now) {  // (R1)
+inline bool DmaEngine::start_one(Cycle now) {  // (R1)
   waits_for_device_ = false;
   std::uint32_t all = requesters();
   if (arbiter_ != nullptr) {
@@ -236,7 +237,7 @@ bool DmaEngine::start_one(Cycle now) {  // (R1)
   return false;
 }
 
-bool DmaEngine::start(std::size_t who, Cycle now) {
+inline bool DmaEngine::start(std::size_t who, Cycle now) {
   const bool started = who == kPayload  ? start_payload(now)
                        : who == kGather ? start_gather(now)
                        : who == kEvents ? start_event(now)
@@ -245,7 +246,7 @@ bool DmaEngine::start(std::size_t who, Cycle now) {
   return started;
 }
 
-bool DmaEngine::start_client(Cycle now, std::size_t client) {
+inline bool DmaEngine::start_client(Cycle now, std::size_t client) {
   if (client == kResponseClient && !write_backs_.empty()) return start_write_back(now);
   const DmaRequest* const request = requests[client].peek(now);
   if (request == nullptr) return false;
@@ -331,7 +332,7 @@ Activity DmaEngine::activity_of_idle_link() const {
   return tags_left_ < params_.tags ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
-Cycle DmaEngine::next_step(Cycle now, bool worked) const {
+inline Cycle DmaEngine::next_step(Cycle now, bool worked) const {
   if ((worked && link_free(now)) || more_leaving_) return now + 1;
   Cycle next = kNever;
   const auto at = [&](Cycle c) {

@@ -189,6 +189,7 @@ class DmaEngine final : public DmaEnginePorts {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+  Cycle work(Cycle now);
   void carry_out_fence(Cycle now);
   void give_back(Cycle now);
   void take_host_writes(Cycle now);

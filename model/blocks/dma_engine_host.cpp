@@ -8,12 +8,15 @@
 namespace rxnic {
 
 void DmaEngine::take_host_writes(Cycle now) {  // (R10)
-  pass_on(now, receive_doorbells, receive_rung, params_.doorbell_bytes, kReceiveDoorbells);
-  pass_on(now, completion_doorbells, completion_rung, params_.doorbell_bytes, kCompletionDoorbells);
-  pass_on(now, tag_operations, tags_given, params_.tag_operation_bytes, kTagOperations);
-  pass_on(now, send_doorbells, send_rung, params_.doorbell_bytes, kSendDoorbells);
-  pass_on(now, commands, commands_given, params_.doorbell_bytes, kCommands);
-  pass_on(now, page_replies, page_replied, params_.doorbell_bytes, kPageReplies);
+  const auto pass = [&](HostWrite kind, auto& from, auto& to, std::uint32_t bytes) {
+    if ((inputs_ & bit_of(kHostWritesFrom + kind)) != 0) pass_on(now, from, to, bytes, kind);
+  };
+  pass(kReceiveDoorbells, receive_doorbells, receive_rung, params_.doorbell_bytes);
+  pass(kCompletionDoorbells, completion_doorbells, completion_rung, params_.doorbell_bytes);
+  pass(kTagOperations, tag_operations, tags_given, params_.tag_operation_bytes);
+  pass(kSendDoorbells, send_doorbells, send_rung, params_.doorbell_bytes);
+  pass(kCommands, commands, commands_given, params_.doorbell_bytes);
+  pass(kPageReplies, page_replies, page_replied, params_.doorbell_bytes);
 }
 
 // A write stays in its link until it is passed on.

@@ -46,7 +46,7 @@ Cycle GrhScatter::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
-void GrhScatter::take(Cycle now) {
+inline void GrhScatter::take(Cycle now) {
   job_ = in.pop(now);
   stamps_.stamp_taken(job_.buffer, Station::kGrhScatter, now);
   const bool squashed_before = job_.drop_reason == DropReason::kSquashed;
@@ -83,7 +83,7 @@ void GrhScatter::look(Cycle now) {
   if (!looking()) next_accept_ = latest(next_accept_, cycle);  // (R2)
 }
 
-void GrhScatter::look_once(Cycle now, Cycle cycle) {  // (R1)
+inline void GrhScatter::look_once(Cycle now, Cycle cycle) {  // (R1)
   if (work_.reads_list)
     lists.note(cycle, {job_.wqe_slot, static_cast<std::uint8_t>(pieces_.element(looked_))});  // (R6)
   looked_ = std::min(looked_ + params_.sges_per_cycle, work_.looks);
@@ -100,9 +100,7 @@ void GrhScatter::send(Cycle now, Cycle leaves, std::uint32_t n) {
     out.send(now, leaves, packet, [&](ScatteredSegment& s) { fill(s, n); });
     last_leaves_ = leaves;
   } else {
-    ScatteredSegment s{packet};
-    fill(s, n);
-    pipeline_.push(s, leaves);
+    pipeline_.push(packet, leaves, [&](ScatteredSegment& s) { fill(s, n); });
   }
 }
 

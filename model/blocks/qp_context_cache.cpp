@@ -109,7 +109,7 @@ void QpContextCache::count(const ContextPacket& p, Cycle leaves) {
   ++counters_.packets;
 }
 
-void QpContextCache::leave(Cycle now) {
+inline void QpContextCache::leave(Cycle now) {
   if (!found_.ready(now) || !out.can_push(now)) return;
   count(found_.front(), now);
   out.push(now, found_.front());
@@ -138,27 +138,29 @@ bool QpContextCache::take_head(Cycle now) {
 }
 
 // The common case, a packet whose context is here: it goes on at once. False when the case does not apply.
-bool QpContextCache::pass(Cycle now) {
-  if (!found_.empty() || commands.can_pop(now) || !in.can_pop(now) || !out.can_send(now, now + params_.hit_cycles)) {
-    return false;
-  }
+inline bool QpContextCache::pass(Cycle now) {
+  if (found_.full() || commands.can_pop(now) || !in.can_pop(now)) return false;
   const ParsedPacket& p = *in.peek(now);
   const std::uint32_t line = tags_.find(raw(p.destination_qp));
   if (line == kNone || states_[line] != LineState::kHere || (stopped_ && line == kept_)) return false;
   ++counters_.hits;
   stamps_.stamp_taken(p.buffer, Station::kQpContextCache, now);
   last_found_ = now + params_.hit_cycles;
-  out.send(now, last_found_, p, [&](ContextPacket& c) {
-    found(c, line);
-    count(c, last_found_);
-  });
+  if (found_.empty() && out.can_send(now, last_found_)) {
+    out.send(now, last_found_, p, [&](ContextPacket& c) {
+      found(c, line);
+      count(c, last_found_);
+    });
+  } else {
+    found_.push(p, last_found_, [&](ContextPacket& c) { found(c, line); });
+  }
   in.drop(now);
   if (ahead_ > 0) --ahead_;
-  again_ |= more_to_take(now);
+  again_ |= more_to_take(now) && !found_.full();
   return true;
 }
 
-void QpContextCache::advance(Cycle now) {
+inline void QpContextCache::advance(Cycle now) {
   const bool waited = has_head_;
   if (!waited) {
     if (pass(now) || found_.full() || !take_head(now)) return;
@@ -184,7 +186,7 @@ void QpContextCache::advance(Cycle now) {
   }
 }
 
-void QpContextCache::look_ahead(Cycle now) {  // (R5)
+inline void QpContextCache::look_ahead(Cycle now) {  // (R5)
   if (!has_head_) return;
   const ParsedPacket* const p = in.peek(now, ahead_);
   if (p == nullptr) return;
@@ -226,7 +228,7 @@ bool QpContextCache::fetch(Qpn qpn, Cycle now) {
   return true;
 }
 
-void QpContextCache::make_request(Cycle now) {
+inline void QpContextCache::make_request(Cycle now) {
   if (requests_.empty() || !dma.can_push(now)) return;
   dma.push(now, requests_.pop());
   again_ |= !requests_.empty();

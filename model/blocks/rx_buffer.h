@@ -30,6 +30,8 @@ class RxBuffer final : public RxBufferPorts {
   Ledger& ledger_;
   GrowingQueue<Held> held_;
   std::uint64_t bytes_ = 0;
+  Cycle ahead_until_{};            // the frame that was sent ahead of its cycle has left (link.h, R8)
+  std::uint32_t ahead_bytes_ = 0;  // of that frame, until then
   RxBufferCounters counters_;
 };
 

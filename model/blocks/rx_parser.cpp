@@ -56,7 +56,7 @@ Cycle RxParser::step(Cycle now) {
   return rest(now, Activity::kBusy, earliest(next, due));
 }
 
-void RxParser::take(Cycle now) {
+inline void RxParser::take(Cycle now) {
   const WireFrame frame = in.pop(now);
   const Packet& buffer = packets_[frame.buffer];
   Parsed parsed;
@@ -112,7 +112,7 @@ void RxParser::enter(Cycle now, const Parsed& parsed, std::uint32_t bytes) {
   }
 }
 
-DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
+inline DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
   if (frame.too_long) return DropReason::kTooLong;
   if (frame.cut_short) return DropReason::kTruncatedInCapture;
   if (!lengths_agree(status)) return reason_of(status);
@@ -141,7 +141,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   return members_left_.empty() ? DropReason::kMulticastNotAttached : DropReason::kNone;
 }
 
-void RxParser::leave(Cycle now, const Parsed& parsed) {
+inline void RxParser::leave(Cycle now, const Parsed& parsed) {
   const ParsedPacket& p = parsed.packet;
   if (parsed.foreign) {
     ++counters_.not_rdma;
@@ -158,7 +158,7 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
 }
 
 // Counts a packet that goes on in cycle `leaves`.
-void RxParser::count(const ParsedPacket& p, Cycle leaves) {
+inline void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   ++counters_.passed;
   counters_.steered += opcode_info(p.opcode).transport == Transport::kRaw;
   counters_.checksums_ok += p.checksums_ok;

@@ -38,6 +38,14 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       rendezvous_(rendezvous) {
   contexts_.set_clock(*this);
   bind_memories(*this);
+  context_dma_done.show_in(inputs_, kContextDone);
+  commands.show_in(inputs_, kCommands);
+  doorbells.show_in(inputs_, kDoorbells);
+  dma_done.show_in(inputs_, kReadDone);
+  flushes.show_in(inputs_, kFlushes);
+  rendezvous_places.show_in(inputs_, kRendezvousPlaces);
+  released.show_in(inputs_, kReleased);
+  tagged.show_in(inputs_, kTagged);
 }
 
 void SrqWqeFetcher::bind_memories(SrqWqeFetcherPorts& to) {
@@ -64,31 +72,30 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   queue_data_.line = WorkQueue::kNone;
   waits_.begin_cycle();
   // (1) a context comes; a command, a doorbell
-  if (context_dma_done.can_pop(now)) {
-    take_context(now);
-    background = true;
+  if ((inputs_ & kRareInputs) != 0) {
+    background = take_rare_inputs(now);
+  } else {
+    doorbells_late_ = false;
+    doorbells_ahead_ = doorbell_places_;
   }
-  const bool command_waits = commands.can_pop(now) && !carry_out_command(now);
-  const bool comes = doorbells.can_pop(now);
-  const bool rung = comes && ring(now);
-  doorbells_late_ = doorbells_late_ && comes;
-  doorbells_ahead_ = command_waits ? doorbells_ahead_ - (rung && doorbells_ahead_ > 0) : doorbell_places_;
-  background |= rung;
   // (2) WQEs that have come
-  if (dma_done.can_pop(now)) {
+  if ((inputs_ & kReadDone) != 0 && dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     table_.arrived(done.cookie, done.ok);
     background = true;
   }
-  if (flushes.can_pop(now)) background |= take_flush_request(now);
-  if (rendezvous_places.can_pop(now)) rendezvous_ += rendezvous_places.pop(now).count;
-  if (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
+  if ((inputs_ & kFlushes) != 0 && flushes.can_pop(now)) background |= take_flush_request(now);
+  if ((inputs_ & kRendezvousPlaces) != 0 && rendezvous_places.can_pop(now)) {
+    rendezvous_ += rendezvous_places.pop(now).count;
+  }
+  if ((inputs_ & kReleased) != 0 && released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
   // (3) the oldest packet, or a flushed WQE, leaves
+  const bool flushing = flush_pending();
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
   if (!out.can_push(now)) {
-    if (head_is_ready || flush_pending() || flushes.can_pop(now)) activity = Activity::kBlocked;
-  } else if (flush_turn_ && flush(now)) {
+    if (head_is_ready || flushing || flushes.can_pop(now)) activity = Activity::kBlocked;
+  } else if (flushing && flush_turn_ && flush(now)) {
     moved = true;
     flush_turn_ = false;
   } else if (head_is_ready) {
@@ -117,21 +124,21 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     } else {
       activity = Activity::kBlocked;
     }
-    if (!moved) moved = flush(now);
-  } else {
+    if (flushing && !moved) moved = flush(now);
+  } else if (flushing) {
     moved = flush(now);
   }
   // (4) take a packet
-  if (!pipeline_.full()) moved |= accept(now);
+  if (!pipeline_.full() && (in.can_pop(now) || (inputs_ & kTagged) != 0)) moved |= accept(now);
   // (5) a read
-  background |= read_ahead(now);
+  if (wanted_ != kNoWq || table_.may_want_read()) background |= read_ahead(now);
   // (6) a request for a context
   if (table_.cache().has_request() && context_dma.can_push(now)) request_context(now);
   background |= again_ || waits_.deferred();
   // (7) rest
   in.listen(!pipeline_.full());
   tagged.listen(!pipeline_.full());
-  if (moved && !background && !lacks_slot_ && !lacks_context_ && nothing_to_take()) {
+  if (moved && !background && !lacks_slot_ && !lacks_context_ && !(flushing && flush_pending()) && nothing_to_take()) {
     if (pipeline_.empty()) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, kNever);
     const Cycle due = latest(pipeline_.next_ready(), now + 1);
     if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, kNever);
@@ -145,15 +152,22 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
-// Whether a flush has begun or is to.
-bool SrqWqeFetcher::flush_pending() const {
-  return flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty();
+// Whether there is nothing to do until the oldest packet is due or something comes through a link, but for a flush.
+bool SrqWqeFetcher::nothing_to_take() const {
+  if ((inputs_ & (kFlushes | kDoorbells | kReadDone)) != 0) return false;
+  return pipeline_.full() || (in.empty() && (inputs_ & kTagged) == 0);
 }
 
-// Whether there is nothing to do until the oldest packet is due or something comes through a link.
-bool SrqWqeFetcher::nothing_to_take() const {
-  return !flush_pending() && flushes.empty() && doorbells.empty() && dma_done.empty() &&
-         (pipeline_.full() || (in.empty() && tagged.empty()));
+// A context comes, a command, a doorbell. True when one of them was taken.
+bool SrqWqeFetcher::take_rare_inputs(Cycle now) {
+  const bool context_comes = context_dma_done.can_pop(now);
+  if (context_comes) take_context(now);
+  const bool command_waits = commands.can_pop(now) && !carry_out_command(now);
+  const bool comes = doorbells.can_pop(now);
+  const bool rung = comes && ring(now);
+  doorbells_late_ = doorbells_late_ && comes;
+  doorbells_ahead_ = command_waits ? doorbells_ahead_ - (rung && doorbells_ahead_ > 0) : doorbell_places_;
+  return context_comes || rung;
 }
 
 // Takes a doorbell. False: it waits for its context (R14) or for an entry of late_flushes_ (R9).
@@ -183,25 +197,26 @@ bool SrqWqeFetcher::ring(Cycle now) {
   return true;
 }
 
-bool SrqWqeFetcher::accept(Cycle now) {
+inline bool SrqWqeFetcher::accept(Cycle now) {
   const bool from_tagged = tagged.can_pop(now) && (tagged_next_ || !in.can_pop(now));
   if (!from_tagged && !in.can_pop(now)) return false;
   auto& from = from_tagged ? tagged : in;
   tagged_next_ = !from_tagged;
-  Waiting p{*from.peek(now)};
-  if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) {  // (R3)
-    p.asks = p.queue;
-    table_.ask(p.queue);
-  }
-  read_context_ahead(p);                        // (R15)
-  pipeline_.push(p, now + params_.hit_cycles);  // (R1)
+  const WqeRequest& taken = *from.peek(now);
+  pipeline_.push(taken, now + params_.hit_cycles, [&](Waiting& p) {      // (R1)
+    if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) {  // (R3)
+      p.asks = p.queue;
+      table_.ask(p.queue);
+    }
+    read_context_ahead(p);  // (R15)
+    stamps_.stamp_taken(p.buffer, Station::kSrqWqeFetcher, now);
+  });
   from.drop(now);
-  stamps_.stamp_taken(p.buffer, Station::kSrqWqeFetcher, now);
   ++counters_.packets;
   return true;
 }
 
-bool SrqWqeFetcher::read_ahead(Cycle now) {
+inline bool SrqWqeFetcher::read_ahead(Cycle now) {
   if (!dma.can_push(now)) return false;
   WorkQueueTable::Read read;
   if (!table_.next_read(wanted_, read)) {
@@ -217,7 +232,7 @@ bool SrqWqeFetcher::read_ahead(Cycle now) {
   return true;
 }
 
-SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
+inline SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
   if (p.line == kNoLine) return Verdict::kLeaves;
   look_up_open_wqe(p.line);
   const Verdict verdict = decide(p, now);
@@ -225,7 +240,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
   return verdict;
 }
 
-SrqWqeFetcher::Verdict SrqWqeFetcher::decide(WqeRequest& p, Cycle now) {
+inline SrqWqeFetcher::Verdict SrqWqeFetcher::decide(WqeRequest& p, Cycle now) {
   if (refused_.refuses(p)) {
     if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
     ++counters_.squashed;
@@ -265,7 +280,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::decide(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
-SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
+inline SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   if (p.transport == Transport::kUc && open_wqe_.wqe_slot != kNoWqeSlot) {  // (R7)
     p.wqe_slot = open_wqe_.wqe_slot;
     return Verdict::kLeaves;

@@ -126,6 +126,10 @@ class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
   // The kinds of input that wait for contexts, each for one of its own (R14).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
+  // Bits of inputs_.
+  static constexpr std::uint64_t kContextDone = 1, kCommands = 2, kDoorbells = 4, kReadDone = 8, kFlushes = 16,
+                                 kRendezvousPlaces = 32, kReleased = 64, kTagged = 128;
+  static constexpr std::uint64_t kRareInputs = kContextDone | kCommands | kDoorbells;
   // What reads have fetched, and the contexts that are written. (R21)
   struct FetchedWqes final : ReadMemory<WqeRead, DataSegment> {
     explicit FetchedWqes(const WorkQueueTable& t) : table(t) {}
@@ -144,7 +148,11 @@ class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
-  bool flush_pending() const;
+  bool take_rare_inputs(Cycle now);
+  // Whether a flush has begun or is to.
+  bool flush_pending() const {
+    return flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty();
+  }
   bool carry_out_command(Cycle now);
   bool carry_out(const WqCommand& command, WqReply& reply, Cycle now);
   bool create(const WqCommand& command, WqReply& reply);
@@ -209,6 +217,7 @@ class SrqWqeFetcher final : public SrqWqeFetcherPorts, public BehindRtl {
     WqId asks = kNoWq;  // queue that the packet asked for a WQE of
   };
   DelayLine<Waiting> pipeline_;
+  std::uint64_t inputs_ = 0;  // bit by input whose link is not empty
   bool look_ahead_;
   bool tagged_next_ = false;
   bool waiting_ = false;  // the oldest packet waits for its WQE, and has been counted

@@ -8,7 +8,9 @@ namespace rxnic {
 // The packet has a WQE: remembers it for the message's later packets and checks the message against it.
 void SrqWqeFetcher::hold(WqeRequest& p) {
   attach(p, p.wqe_slot);
-  if (p.has(kSend) && table_.here(p.queue)) p.pd = table_.context(p.queue).pd;
+  if (p.has(kSend)) {
+    if (const WqRecord* const queue = table_.find_context(p.queue)) p.pd = queue->pd;
+  }
   const bool matched = p.takes_wqe ? p.tag_verdict == TagVerdict::kMatched : open_wqe_.wqe_matched;
   const OpenWqe taken{p.wqe_slot, p.queue, p.cq, matched};
   open_wqe_ = taken;

@@ -20,11 +20,14 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
       responder_(resources_, srqs_, params.rd_atomic_over_limit),
       requests_table_({params.own_requests, sizes.qps}),
       pipeline_(params.latency_cycles),  // one entry a stage: internal packets may enter in every cycle
-      recent_(params.latency_cycles) {}
+      recent_(params.latency_cycles) {
+  for (std::size_t n = 0; n < kRefusers; ++n) refusals[n].show_in(inputs_, bit_of(n));
+  requests.show_in(inputs_, kRequests);
+  srqs.show_in(inputs_, kSrqs);
+  commands.show_in(inputs_, kCommands);
+}
 
-Cycle TransportChecker::step(Cycle now) {
-  bool blocked = false;
-  // (1) refusals of later blocks; notices of our own requests; an SRQ command
+void TransportChecker::take_notices(Cycle now) {
   for (auto& refused : refusals) {
     for (; refused.can_pop(now); refused.pop(now)) {
       const Refusal& r = *refused.peek(now);
@@ -36,6 +39,12 @@ Cycle TransportChecker::step(Cycle now) {
   }
   while (requests.can_pop(now)) requests_table_.add(requests.pop(now));
   if (srqs.can_pop(now)) change_srqs(now);
+}
+
+Cycle TransportChecker::step(Cycle now) {
+  bool blocked = false;
+  // (1) refusals of later blocks; notices of our own requests; an SRQ command
+  if ((inputs_ & kNotices) != 0) take_notices(now);
   // (2) packets whose latency has passed leave, in order
   if (pipeline_.ready(now)) {
     const WqeRequest& p = pipeline_.front();
@@ -49,7 +58,7 @@ Cycle TransportChecker::step(Cycle now) {
     }
   }
   // (3) a command; accept a packet
-  if (commands.can_pop(now)) carry_out_command(now);
+  if ((inputs_ & kCommands) != 0 && commands.can_pop(now)) carry_out_command(now);
   no_room_for_notice_ = false;
   if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
   in.listen(!pipeline_.full());
@@ -86,7 +95,7 @@ void TransportChecker::send(WqeRequest& p, Cycle now) {  // (R1)
   last_leaves_ = leaves;
 }
 
-void TransportChecker::give_back_places(Cycle now) {  // (R6)
+inline void TransportChecker::give_back_places(Cycle now) {  // (R6)
   const std::uint32_t freed = requests_table_.take_freed();
   if (!places.bound()) return;
   places_freed_ += freed;
@@ -113,12 +122,12 @@ bool TransportChecker::stalls(std::uint32_t line, Cycle now) {
   return false;
 }
 
-void TransportChecker::taken(std::uint32_t line, Cycle now) {
+inline void TransportChecker::taken(std::uint32_t line, Cycle now) {
   next_accept_ = now + params_.cycles_per_packet;
   if (params_.hazard == CheckHazard::kStall) recent_.push(line, now + params_.latency_cycles);
 }
 
-void TransportChecker::accept(Cycle now) {
+inline void TransportChecker::accept(Cycle now) {
   const ContextPacket& arrived = *in.peek(now);
   if (params_.hazard == CheckHazard::kStall && stalls(arrived.line, now)) return;
   CheckedPacket p = examine(arrived, contexts_[arrived.line]);
@@ -154,7 +163,7 @@ void TransportChecker::accept(Cycle now) {
   taken(p.line, now);
 }
 
-void TransportChecker::decide(CheckedPacket& p, Cycle now) {
+inline void TransportChecker::decide(CheckedPacket& p, Cycle now) {
   contexts_.set_dirty(p.line);
   if (p.has(kResponse)) {
     ++counters_.answers;
@@ -241,7 +250,7 @@ bool TransportChecker::complete_requests(CheckedPacket& answer, Cycle now) {  //
   return true;
 }
 
-bool TransportChecker::complete_truncated(CheckedPacket& next, Cycle now) {
+inline bool TransportChecker::complete_truncated(CheckedPacket& next, Cycle now) {
   if (!responder_.abandons_message(next)) return false;
   ResponderContext& qp = *next.qp;
   if (qp.message == MessageKind::kSend) {

@@ -42,6 +42,7 @@
 #include "model/engine/delay_line.h"
 #include "model/params/params.h"
 #include "model/ports/transport_checker_ports.h"
+#include "model/types/bits.h"
 #include "model/types/command.h"
 #include "model/types/packet_stamps.h"
 
@@ -91,6 +92,13 @@ class TransportChecker final : public TransportCheckerPorts {
   void decide(CheckedPacket& p, Cycle now);
   void send(WqeRequest& p, Cycle now);
 
+  // Bits of inputs_: a refusal's is that of its link, from 0 on.
+  static constexpr std::uint64_t kRefusals = bit_of(kRefusers) - 1, kRequests = bit_of(kRefusers),
+                                 kSrqs = kRequests << 1, kCommands = kRequests << 2;
+  static constexpr std::uint64_t kNotices = kRefusals | kRequests | kSrqs;
+
+  void take_notices(Cycle now);
+
   TransportCheckerParams params_;
   std::uint32_t most_srqs_;
   PacketPool& packets_;
@@ -102,6 +110,7 @@ class TransportChecker final : public TransportCheckerPorts {
   std::vector<ResponderUndo> undo_;  // by packet buffer
   Responder responder_;
   RequestTable requests_table_;
+  std::uint64_t inputs_ = 0;        // bit by input whose link is not empty
   std::uint32_t places_freed_ = 0;  // not given back yet
   DelayLine<WqeRequest> pipeline_;
   Cycle last_leaves_{};  // of packets that were sent at once

@@ -32,6 +32,18 @@ class DelayLine {
     slots_[(first_ + size_) & mask_] = {value, ready};
     ++size_;
   }
+  // A value made of `from`, a descriptor that it extends (or is), and of what `fill` writes.
+  template <class From, class Fill>
+  void push(const From& from, Cycle ready, Fill fill, const char* file = __builtin_FILE(),
+            int line = __builtin_LINE()) {
+    if (full()) [[unlikely]]
+      delay_line_overflows(capacity_, file, line);
+    if (size_ == 0) next_ready_ = ready;
+    Slot& slot = slots_[(first_ + size_) & mask_];
+    slot.ready = ready;
+    ++size_;
+    fill(*::new (static_cast<void*>(&slot.value)) T{from});
+  }
   bool ready(Cycle now) const { return next_ready_ <= now; }
   Cycle next_ready() const { return next_ready_; }
   T& front() { return slots_[first_].value; }

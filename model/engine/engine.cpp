@@ -32,9 +32,11 @@ void Engine::add(Block& block) {
   pending_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
   active_.resize(pending_.size());
   timed_.resize(pending_.size());
+  far_.resize(pending_.size());
   announced_.resize(pending_.size());
   pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
   arrivals_.resize(pending_.size() * kArrivalSlots);
+  wheel_.resize(arrivals_.size());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i]->pending_ = &pending_[i / kWordBits];
     blocks_[i]->announced_ = &announced_[i / kWordBits];
@@ -64,7 +66,7 @@ Cycle Engine::outside_now() const {
 
 void Engine::notify(sc_core::sc_event& event) {
   event.notify(time_of(now_) + time_of(Cycle{1}) / 2 - sc_core::sc_time_stamp());
-  run_ahead_ = false;
+  limit_ = 0;
 }
 
 // From another SystemC process: the first clock edge that is not before the present.
@@ -78,19 +80,23 @@ void Engine::wake_from_outside() {
 // (1) collect the blocks that are due, (2) step them in order, (3) find the next cycle in which a block is due. kWords:
 // words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one, a fabric of 16 four.
 template <std::size_t kWords>
-Cycle Engine::tick() {
+inline Cycle Engine::tick() {
   stepping_ = true;
   const std::size_t words = kWords != 0 ? kWords : pending_.size();
-  const bool timers_due = earliest_timer_ <= now_.count;
-  if (timers_due) earliest_timer_ = kNever.count;
-  const std::size_t slot = now_.count % kArrivalSlots;
-  const bool something_arrives = (arrival_slots_ >> slot & 1) != 0;
-  arrival_slots_ &= ~(std::uint64_t{1} << slot);
+  const std::uint64_t slot_bit = std::uint64_t{1} << (now_.count % kArrivalSlots);
+  const bool wheels_turn = ((arrival_slots_ | timer_slots_) & slot_bit) != 0;
+  if (wheels_turn) {
+    arrival_slots_ &= ~slot_bit;
+    timer_slots_ &= ~slot_bit;
+  }
+  const bool far_ones_due = earliest_far_ <= now_.count;
+  if (far_ones_due) earliest_far_ = kNever.count;
   for (std::size_t w = 0; w < words; ++w) {
-    active_[w] = pending_[w];
-    pending_[w] = 0;
-    if (something_arrives) active_[w] |= std::exchange(arrivals_[w * kArrivalSlots + slot], 0);
-    if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
+    std::uint64_t active = std::exchange(pending_[w], 0);
+    if (wheels_turn) active |= take_from_wheels(w);
+    if (far_ones_due) active |= take_far_ones(w);
+    if (params_.mode == EngineMode::kStepAll) active = all_of(w);
+    active_[w] = active;
   }
   if (params_.order.kind == StepOrder::Kind::kPath) {  // the outside block is the last of them (R7)
     for (std::size_t w = 0; w < words; ++w) {
@@ -103,10 +109,17 @@ Cycle Engine::tick() {
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
   if (any != 0) return now_ + 1;
-  const Cycle arrival = next_arrival();
-  if (arrival == now_ + 1) return arrival;
-  const Cycle next = earliest(arrival, next_timer());
+  const Cycle near = first_of(arrival_slots_ | timer_slots_);
+  const Cycle next = timer_slots_ != 0 && near.count < earliest_far_ ? near : earliest(near, next_timer());
   return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
+}
+
+// The blocks of the word at which something arrives in this cycle, or whose near timer is due.
+inline std::uint64_t Engine::take_from_wheels(std::size_t word) {
+  const std::size_t slot = word * kArrivalSlots + now_.count % kArrivalSlots;
+  const std::uint64_t timed_out = std::exchange(wheel_[slot], 0);
+  timed_[word] &= ~timed_out;
+  return std::exchange(arrivals_[slot], 0) | timed_out;
 }
 
 // (R1) Steps the blocks that are due in another order than the path's, and then the outside block (R7).
@@ -127,12 +140,10 @@ void Engine::step_in_order() {
 // The result of a step is stored at once, because the outside block asks for it (R7).
 inline void Engine::step(std::size_t word, std::uint64_t active) {
   Block* const* const blocks = blocks_.data() + word * kWordBits;
-  std::uint64_t* const timers = timers_.data() + word * kWordBits;
   std::uint64_t& pending = pending_[word];
-  std::uint64_t& timed = timed_[word];
   const Cycle now = now_;
   std::uint64_t steps = 0;  // counted here: popcount of a set would be a function call
-  timed &= ~active;
+  if ((timed_[word] & active) != 0) cancel_timers(word, active);  // each block sets its timer anew
   for (std::uint64_t bits = active; bits != 0; bits &= bits - 1) {
     const int i = std::countr_zero(bits);
     ++steps;
@@ -140,59 +151,93 @@ inline void Engine::step(std::size_t word, std::uint64_t active) {
     if (next <= now.count + 1) {
       pending |= bits & -bits;
     } else if (next != kNever.count) {
-      timed |= bits & -bits;
-      timers[i] = next;
-      if (next < earliest_timer_) {
-        earliest_timer_ = next;
-        earliest_block_ = word * kWordBits + static_cast<std::size_t>(i);
-      }
+      set_timer(word, i, next);
     }
   }
   steps_ += steps;
 }
 
-// Adds the blocks of the word whose timers are due (all of them in kStepAll).
-inline void Engine::collect_due(std::size_t word) {
+inline void Engine::set_timer(std::size_t word, int block, std::uint64_t cycle) {
+  const std::size_t index = word * kWordBits + static_cast<std::size_t>(block);
+  const std::uint64_t bit = std::uint64_t{1} << block;
+  timed_[word] |= bit;
+  timers_[index] = cycle;
+  if (cycle - now_.count < kArrivalSlots) {
+    const std::uint64_t slot = cycle % kArrivalSlots;
+    wheel_[word * kArrivalSlots + slot] |= bit;
+    timer_slots_ |= std::uint64_t{1} << slot;
+    return;
+  }
+  far_[word] |= bit;
+  if (cycle < earliest_far_) {
+    earliest_far_ = cycle;
+    earliest_block_ = index;
+  }
+}
+
+inline void Engine::cancel_timers(std::size_t word, std::uint64_t blocks) {
+  for (std::uint64_t bits = timed_[word] & blocks & ~far_[word]; bits != 0; bits &= bits - 1) {
+    const std::size_t block = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+    const std::uint64_t slot = timers_[block] % kArrivalSlots;
+    wheel_[word * kArrivalSlots + slot] &= ~(bits & -bits);
+    std::uint64_t others = 0;
+    for (std::size_t w = 0; w < pending_.size(); ++w) others |= wheel_[w * kArrivalSlots + slot];
+    if (others == 0) timer_slots_ &= ~(std::uint64_t{1} << slot);
+  }
+  timed_[word] &= ~blocks;
+  far_[word] &= ~blocks;
+}
+
+// The blocks of the word whose far timers are due.
+std::uint64_t Engine::take_far_ones(std::size_t word) {
   std::uint64_t due = 0;
-  for (std::uint64_t bits = timed_[word]; bits != 0; bits &= bits - 1) {
+  for (std::uint64_t bits = far_[word]; bits != 0; bits &= bits - 1) {
     const std::size_t block = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
     if (timers_[block] <= now_.count) {
       due |= bits & -bits;
-    } else if (timers_[block] < earliest_timer_) {
-      earliest_timer_ = timers_[block];
+    } else if (timers_[block] < earliest_far_) {
+      earliest_far_ = timers_[block];
       earliest_block_ = block;
     }
   }
-  if (params_.mode == EngineMode::kStepAll) {
-    due = ~std::uint64_t{0} >> (kWordBits - std::min(kWordBits, blocks_.size() - word * kWordBits));
-  }
-  active_[word] |= due;
+  timed_[word] &= ~due;
+  far_[word] &= ~due;
+  return due;
 }
 
-// The next cycle for which wake_in() was called, kNever when there is none.
-Cycle Engine::next_arrival() const {
-  if (arrival_slots_ == 0) return kNever;
+std::uint64_t Engine::all_of(std::size_t word) const {
+  return ~std::uint64_t{0} >> (kWordBits - std::min(kWordBits, blocks_.size() - word * kWordBits));
+}
+
+// The first of the coming cycles whose bit is set, kNever when none is.
+Cycle Engine::first_of(std::uint64_t slots) const {
+  if (slots == 0) return kNever;
   const std::uint64_t first = now_.count + 1;
   const int shift = static_cast<int>(first % kArrivalSlots);
-  return Cycle{first + static_cast<std::uint64_t>(std::countr_zero(std::rotr(arrival_slots_, shift)))};
+  return Cycle{first + static_cast<std::uint64_t>(std::countr_zero(std::rotr(slots, shift)))};
 }
 
-// The next cycle when no block was woken. The last announced change (block.h, R3) counts: a run ends when nothing
-// changes any more.
+// The next timer. Without any, the last announced change (block.h, R3) counts: a run ends when nothing changes any
+// more.
 Cycle Engine::next_timer() {
-  const bool known = earliest_timer_ != kNever.count && timers_[earliest_block_] == earliest_timer_ &&
-                     (timed_[earliest_block_ / kWordBits] >> (earliest_block_ % kWordBits) & 1) != 0;
-  if (known) return Cycle{earliest_timer_};
-  earliest_timer_ = kNever.count;
-  for (std::size_t w = 0; w < timed_.size(); ++w) {
-    for (std::uint64_t bits = timed_[w]; bits != 0; bits &= bits - 1) {
+  const Cycle next = earliest(first_of(timer_slots_), next_far_timer());
+  return next != kNever ? next : Cycle{next_announced(nullptr)};
+}
+
+Cycle Engine::next_far_timer() {
+  const bool known = earliest_far_ != kNever.count && timers_[earliest_block_] == earliest_far_ &&
+                     (far_[earliest_block_ / kWordBits] >> (earliest_block_ % kWordBits) & 1) != 0;
+  if (known) return Cycle{earliest_far_};
+  earliest_far_ = kNever.count;
+  for (std::size_t w = 0; w < far_.size(); ++w) {
+    for (std::uint64_t bits = far_[w]; bits != 0; bits &= bits - 1) {
       const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-      if (timers_[block] >= earliest_timer_) continue;
-      earliest_timer_ = timers_[block];
+      if (timers_[block] >= earliest_far_) continue;
+      earliest_far_ = timers_[block];
       earliest_block_ = block;
     }
   }
-  return Cycle{earliest_timer_ != kNever.count ? earliest_timer_ : next_announced(nullptr)};
+  return Cycle{earliest_far_};
 }
 
 // The next change that a block has announced, kNever when there is none.
@@ -216,7 +261,7 @@ Cycle Engine::next_due() {
   assert(outside_ != nullptr);
   const std::size_t last_word = pending_.size() - 1;
   const std::uint64_t last = outside_->pending_bit_;
-  std::uint64_t next = next_arrival().count;  // nothing arrives at the block outside
+  std::uint64_t next = first_of(arrival_slots_).count;  // nothing arrives at the block outside
   for (std::size_t w = 0; w <= last_word; ++w) {
     const std::uint64_t others = w == last_word ? ~last : ~std::uint64_t{0};
     if ((pending_[w] & others) != 0) return now_ + 1;
@@ -248,6 +293,20 @@ void Engine::call_checkpoints() {
   }
 }
 
+template <std::size_t kWords>
+void Engine::run_before(std::uint64_t limit) {
+  limit_ = limit;
+  while (next_.count < limit_) {
+    now_ = next_;
+    if (checkpoint_due_ <= now_) [[unlikely]]
+      call_checkpoints();
+    next_ = tick<kWords>();
+    if (params_.mode == EngineMode::kPerCycle) {
+      for (const auto& probe : probes_) probe(now_);
+    }
+  }
+}
+
 void Engine::activate() {
   if (stopped_ || next_ == kNever) return;
   const sc_core::sc_time& present = sc_core::sc_time_stamp();
@@ -256,16 +315,15 @@ void Engine::activate() {
     return;
   }
   const std::uint64_t limit = run_ahead_limit();
-  run_ahead_ = true;
-  const std::size_t words = pending_.size();
-  while (next_.count < limit && run_ahead_ && !stopped_) {
-    now_ = next_;
-    if (checkpoint_due_ <= now_) [[unlikely]]
-      call_checkpoints();
-    next_ = words == 1 ? tick<1>() : words == 4 ? tick<4>() : tick<0>();
-    if (params_.mode == EngineMode::kPerCycle) {
-      for (const auto& probe : probes_) probe(now_);
-    }
+  switch (pending_.size()) {
+    case 1:
+      run_before<1>(limit);
+      break;
+    case 4:
+      run_before<4>(limit);
+      break;
+    default:
+      run_before<0>(limit);
   }
   if (stopped_) return;
   if (next_ == kNever) return;  // (R5) only `external_`, to which the method is sensitive, starts it again

@@ -72,7 +72,10 @@ class Engine final : public sc_core::sc_module {
   // that was pushed into a link in this cycle counts as due in the next. (R7)
   Cycle next_due();
   // Ends the simulation after the current cycle.
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    limit_ = 0;
+  }
 
   const std::vector<Block*>& blocks() const { return blocks_; }
   const std::vector<LinkBase*>& links() const { return links_; }
@@ -89,12 +92,19 @@ class Engine final : public sc_core::sc_module {
   void activate();
   void call_checkpoints();
   template <std::size_t kWords>
+  void run_before(std::uint64_t limit);
+  template <std::size_t kWords>
   Cycle tick();
-  void collect_due(std::size_t word);
+  std::uint64_t take_from_wheels(std::size_t word);
+  std::uint64_t take_far_ones(std::size_t word);
+  std::uint64_t all_of(std::size_t word) const;
   void step_in_order();
   void step(std::size_t word, std::uint64_t blocks);
+  void set_timer(std::size_t word, int block, std::uint64_t cycle);
+  void cancel_timers(std::size_t word, std::uint64_t blocks);
   Cycle next_timer();
-  Cycle next_arrival() const;
+  Cycle next_far_timer();
+  Cycle first_of(std::uint64_t slots) const;
   std::uint64_t next_announced(const Block* without);
   std::uint64_t run_ahead_limit() const;
 
@@ -110,13 +120,17 @@ class Engine final : public sc_core::sc_module {
   Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;
   std::vector<std::function<void(Cycle)>> probes_;
-  std::vector<std::uint64_t> timers_;            // by block: its own next cycle, when its bit in timed_ is set
-  std::vector<std::uint64_t> timed_;             // bit per block
-  std::uint64_t earliest_timer_ = kNever.count;  // no timer is before it
-  std::size_t earliest_block_ = 0;               // the block with that timer; it may have been stepped since
-  std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
-  std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
-  std::vector<std::uint64_t> announced_;         // bit per block: its change (block.h, R3) may be ahead
+  std::vector<std::uint64_t> timers_;  // by block: its own next cycle, when its bit in timed_ is set
+  std::vector<std::uint64_t> timed_;   // bit per block
+  // A timer for one of the coming kArrivalSlots cycles is near, and stands in the wheel; any other is far.
+  std::vector<std::uint64_t> wheel_;           // as arrivals_
+  std::uint64_t timer_slots_ = 0;              // as arrival_slots_
+  std::vector<std::uint64_t> far_;             // bit per block: its timer is a far one
+  std::uint64_t earliest_far_ = kNever.count;  // no far timer is before it
+  std::size_t earliest_block_ = 0;             // the block with that timer; it may have been stepped since
+  std::vector<std::uint64_t> pending_;         // bit per block: to be stepped in the next cycle
+  std::vector<std::uint64_t> active_;          // bit per block: to be stepped in this cycle
+  std::vector<std::uint64_t> announced_;       // bit per block: its change (block.h, R3) may be ahead
   // Words of blocks, kArrivalSlots for each word of pending_: to be stepped in the cycle of that number, modulo
   // kArrivalSlots, because something arrives (block.h, wake_in).
   std::vector<std::uint64_t> arrivals_;
@@ -129,9 +143,9 @@ class Engine final : public sc_core::sc_module {
   sc_core::sc_event external_;
   Cycle now_{};
   Cycle next_{};
+  std::uint64_t limit_ = 0;  // the activation ends before that cycle
   std::uint64_t steps_ = 0;
   bool stepping_ = false;  // within tick()
-  bool run_ahead_ = true;  // within the activation
   bool stopped_ = false;
 };
 

@@ -89,8 +89,9 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
   }
   // Whether a push wakes the consumer. It should not when the consumer cannot take anything (R5).
   void set_listening(bool listens) {
-    if (listens && !listening_ && size_ > 0) consumer_->wake();  // for values pushed meanwhile
+    if (listens == listening_) return;
     listening_ = listens;
+    if (listens && size_ > 0) consumer_->wake();  // for values pushed meanwhile
   }
 
  protected:
@@ -157,13 +158,14 @@ class Link final : public LinkBase {
   bool can_pop(Cycle now) const { return first_visible_ <= now; }
   // The first cycle in which something can be popped; kNever when nothing is in the link.
   Cycle visible_from() const { return first_visible_; }
-  // The n-th value that can be popped, nullptr when there are fewer.
-  T* peek(Cycle now, std::uint32_t n = 0) {
+  // The first, and the n-th value that can be popped, nullptr when there are fewer.
+  T* peek(Cycle now) { return first_visible_ <= now ? &head_->value : nullptr; }
+  T* peek(Cycle now, std::uint32_t n) {
     if (n >= size_) return nullptr;
     Slot& slot = slots_[(first_ + n) & mask_];
     return slot.visible_from <= now ? &slot.value : nullptr;
   }
-  T& front() { return slots_[first_].value; }
+  T& front() { return head_->value; }
   void copy_value(std::uint64_t number, void* to) const override {
     if constexpr (Described<T>) {
       const auto place = static_cast<std::uint32_t>(number - popped());  // before the head: wraps around
@@ -178,11 +180,11 @@ class Link final : public LinkBase {
     push(now, value);
   }
   void take_head(Cycle now, BehindRtl& of) override {
-    of.taken(*consumer_port_, &slots_[first_].value);
+    of.taken(*consumer_port_, &head_->value);
     drop(now);
   }
   T pop(Cycle now) {
-    const T value = slots_[first_].value;
+    const T value = head_->value;
     drop(now);
     return value;
   }
@@ -196,11 +198,12 @@ class Link final : public LinkBase {
     if (size_ + freed_ == capacity_ && producer_ != nullptr) producer_->wake();
     ++freed_;
     first_ = (first_ + 1) & mask_;
+    head_ = &slots_[first_];
     if (--size_ == 0) {
       first_visible_ = kNever;
       *shown_in_ &= ~shown_bit_;
     } else {
-      first_visible_ = slots_[first_].visible_from;
+      first_visible_ = head_->visible_from;
     }
   }
 
@@ -226,16 +229,18 @@ class Link final : public LinkBase {
     Slot& slot = slots_[(first_ + size_) & mask_];
     slot.visible_from = visible;
     ++size_;
-    high_water_ =
-        std::max(high_water_, size_ + (freed_in_ == now ? freed_ : 0));  // whichever block is stepped first (R3)
+    if (high_water_ < capacity_) {  // whichever block is stepped first (R3)
+      high_water_ = std::max(high_water_, size_ + (freed_in_ == now ? freed_ : 0));
+    }
     ++transfers_;
     history_ = (history_ ^ leaves.count) * 0x9e3779b97f4a7c15u;
     return slot;
   }
 
   std::vector<Slot> slots_;
+  Slot* head_ = slots_.data();
   std::uint32_t mask_;
-  std::uint32_t first_ = 0;
+  std::uint32_t first_ = 0;  // the place of head_
 };
 
 // Ports: sc_ports that find the link once, at the end of elaboration, so that a transfer is not a virtual call. All
@@ -268,7 +273,8 @@ class In final : public TypedPort<T, In<T>> {
  public:
   using TypedPort<T, In>::TypedPort;
   bool can_pop(Cycle now) const { return link_ != nullptr && link_->can_pop(now); }
-  T* peek(Cycle now, std::uint32_t n = 0) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
+  T* peek(Cycle now) { return link_ == nullptr ? nullptr : link_->peek(now); }
+  T* peek(Cycle now, std::uint32_t n) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
   T pop(Cycle now) { return link_->pop(now); }
   void drop(Cycle now) { link_->drop(now); }
   bool empty() const { return link_ == nullptr || link_->size() == 0; }

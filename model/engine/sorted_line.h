@@ -27,15 +27,16 @@ class SortedLine {
     std::uint32_t n = size_++;
     for (; n > 0 && at(n - 1).ready > ready; --n) at(n) = at(n - 1);
     at(n) = {value, ready};
+    next_ready_ = slots_[first_].ready;
   }
-  Cycle next_ready() const { return size_ == 0 ? kNever : slots_[first_].ready; }
-  bool ready(Cycle now) const { return next_ready() <= now; }
+  Cycle next_ready() const { return next_ready_; }
+  bool ready(Cycle now) const { return next_ready_ <= now; }
   const T& front() const { return slots_[first_].value; }
   T pop() {
     assert(size_ > 0);
     const T value = slots_[first_].value;
     first_ = (first_ + 1) & mask_;
-    --size_;
+    next_ready_ = --size_ == 0 ? kNever : slots_[first_].ready;
     return value;
   }
 
@@ -46,6 +47,7 @@ class SortedLine {
   };
   Slot& at(std::uint32_t n) { return slots_[(first_ + n) & mask_]; }
 
+  Cycle next_ready_ = kNever;  // of the front: read far more often than it changes
   std::uint32_t capacity_;
   std::vector<Slot> slots_;
   std::uint32_t mask_;

@@ -32,7 +32,12 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       naks_(kMaxScheduled),
       polls_(kMaxScheduled),
       posts_(kMaxScheduled),
-      doorbells_(kMaxScheduled) {}
+      doorbells_(kMaxScheduled) {
+  landed.show_in(inputs_, kLanded);
+  receive_events.show_in(inputs_, kReceiveEvents);
+  completion_events.show_in(inputs_, kCompletionEvents);
+  page_requests.show_in(inputs_, kPageRequests);
+}
 
 void HostModel::add_cq(const CqContext& cq, bool armed) {
   cq_index_.insert(raw(cq.number), static_cast<std::uint32_t>(cqs_.size()));
@@ -71,13 +76,8 @@ void HostModel::lift_hold(Qpn qpn, Cycle now) {
   schedule_post(queue, now);
 }
 
-Cycle HostModel::step(Cycle now) {
+bool HostModel::take_events(Cycle now) {
   bool worked = false;
-  // (1) RNR NAKs, events
-  while (naks_.ready(now)) {
-    lift_hold(naks_.pop(), now);
-    worked = true;
-  }
   for (auto* events : {&receive_events, &page_requests}) {
     while (events->can_pop(now)) {
       events->drop(now);
@@ -91,9 +91,13 @@ Cycle HostModel::step(Cycle now) {
     const std::uint32_t index = cq_index_.at(event.number);
     if (cqs_[index].armed) polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
   }
-  // (2) CQEs that became visible
-  while (landed.can_pop(now)) {
-    const HostNotice notice = landed.pop(now);
+  return worked;
+}
+
+bool HostModel::take_landed(Cycle now) {
+  bool worked = false;
+  for (; landed.can_pop(now); landed.drop(now)) {
+    const HostNotice& notice = *landed.peek(now);
     const std::uint32_t index = cq_index_.at(notice.number);
     cqs_[index].visible += notice.completions;
     for (std::uint32_t n = 0; latencies_ != nullptr && n < notice.completions; ++n) {
@@ -106,6 +110,19 @@ Cycle HostModel::step(Cycle now) {
     cqs_[index].polled_soon = true;
     polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
   }
+  return worked;
+}
+
+Cycle HostModel::step(Cycle now) {
+  bool worked = false;
+  // (1) RNR NAKs, events
+  while (naks_.ready(now)) {
+    lift_hold(naks_.pop(), now);
+    worked = true;
+  }
+  if ((inputs_ & kEvents) != 0) worked |= take_events(now);
+  // (2) CQEs that became visible
+  if ((inputs_ & kLanded) != 0) worked |= take_landed(now);
   // (3) polls that are due
   while (polls_.ready(now)) {
     const std::uint32_t index = polls_.pop().index;
@@ -114,7 +131,7 @@ Cycle HostModel::step(Cycle now) {
     worked = true;
   }
   // (4) messages that have been served; posts that are due
-  worked |= finish_served(now);
+  if (!serving_.empty()) worked |= finish_served(now);
   while (posts_.ready(now)) {
     const std::uint32_t index = posts_.pop().index;
     post_soon_[index] = 0;
@@ -134,7 +151,7 @@ Cycle HostModel::step(Cycle now) {
     worked = true;
   }
   // (6) receives that are due, operations on tag lists
-  worked |= post_due(now);
+  if (scheduled_) worked |= post_due(now);
   bool tags_full = false;
   while (tag_steps_.ready(now) && !tags_full) {
     tags_full = !send_tag(tag_steps_.front(), now);

@@ -114,6 +114,11 @@ class HostModel final : public Block, public HostPorts {
     TagStep step;
     bool operator>(const Served& other) const { return std::tie(done, number) > std::tie(other.done, other.number); }
   };
+  // Bits of inputs_.
+  static constexpr std::uint64_t kLanded = 1, kReceiveEvents = 2, kCompletionEvents = 4, kPageRequests = 8;
+  static constexpr std::uint64_t kEvents = kReceiveEvents | kCompletionEvents | kPageRequests;
+  bool take_events(Cycle now);
+  bool take_landed(Cycle now);
   bool ring(const Due& due, Cycle now);
   void take(const Cq& cq, const Cqe& cqe, Cycle now);
   bool send_tag(const TagStep& step, Cycle now);
@@ -132,6 +137,7 @@ class HostModel final : public Block, public HostPorts {
   std::uint32_t max_tags_;   // of a tag list
   Cycle poll_latency_, repost_latency_, doorbell_latency_;
   HostMemory& memory_;
+  std::uint64_t inputs_ = 0;  // bit by input whose link is not empty
   CqeObserver* observer_ = nullptr;
   Latencies* latencies_ = nullptr;
   WrittenCompletions written_;

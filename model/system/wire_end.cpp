@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "model/core/wire/link_time.h"
+
 namespace rxnic {
 
 WireEnd::WireEnd(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets)
@@ -26,9 +28,7 @@ void WireEnd::send(Bytes frame, LinkLayer link) {
   wake();
 }
 
-Cycle WireEnd::cycle_of(double time_ps) const {
-  return Cycle{static_cast<std::uint64_t>(std::ceil(time_ps / static_cast<double>(period_ps_)))};
-}
+Cycle WireEnd::cycle_of(double time_ps) const { return cycle_at_or_after(time_ps, period_ps_); }
 
 // (1) what arrives at the NIC, (2) what leaves it
 Cycle WireEnd::step(Cycle now) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "model/core/wire/link_time.h"
+
 namespace rxnic {
 
 WireSink::WireSink(const sc_core::sc_module_name& name, const Params& params, PacketPool& packets,
@@ -20,11 +22,12 @@ Cycle WireSink::step(Cycle now) {
   const double now_ps = static_cast<double>(now.count * period_ps_);
   bool sent = false;
   while (line_free_ps_ <= now_ps && wire.can_pop(now)) {
-    const PacketHandle h = wire.pop(now).buffer;
+    const PacketHandle h = wire.peek(now)->buffer;
+    wire.drop(now);
     const Packet& p = packets_[h];
     line_free_ps_ = std::max(line_free_ps_, now_ps) + static_cast<double>(p.frame_bytes + fixed_bytes_) * ps_per_byte_;
-    const auto left_ps = static_cast<std::uint64_t>(std::llround(line_free_ps_));
-    if (observer_ != nullptr) observer_->on_frame(p, left_ps);
+    free_ = cycle_at_or_after(line_free_ps_, period_ps_);
+    if (observer_ != nullptr) observer_->on_frame(p, static_cast<std::uint64_t>(std::llround(line_free_ps_)));
     digest_.mix(now.count);
     digest_.mix(p.frame_bytes);
     // The frame ends with its ICRC, which stands for the rest of it.
@@ -35,8 +38,7 @@ Cycle WireSink::step(Cycle now) {
     ++frames_;
     sent = true;
   }
-  const Cycle free{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
-  if (free > now) return rest(now, Activity::kBusy, free, Activity::kStarved, wire.empty() ? kNever : free);
+  if (free_ > now) return rest(now, Activity::kBusy, free_, Activity::kStarved, wire.empty() ? kNever : free_);
   return rest(now, sent ? Activity::kBusy : Activity::kStarved, sent ? now + 1 : kNever);
 }
 

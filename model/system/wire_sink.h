@@ -32,7 +32,8 @@ class WireSink final : public Block {
   double ps_per_byte_;
   PacketPool& packets_;
   FrameObserver* observer_;
-  double line_free_ps_ = 0;
+  double line_free_ps_ = 0;  // when the line has carried all frames so far
+  Cycle free_{};             // the first cycle that begins then or later
   std::uint64_t frames_ = 0;
   StateHash digest_;  // of all frames' ends (their ICRCs) and when they left
 };

@@ -2,7 +2,6 @@
 #include "model/system/wire_source.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace rxnic {
@@ -18,7 +17,7 @@ WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params
       stream_(stream),
       driver_(memory) {}
 
-void WireSource::fetch(Cycle now) {
+inline void WireSource::fetch(Cycle now) {
   have_item_ = stream_.next(item_);
   done_ = !have_item_;
   if (have_item_ && item_.kind == Stimulus::Kind::kWait) {
@@ -81,7 +80,7 @@ Cycle WireSource::step(Cycle now) {
   }
 }
 
-void WireSource::emit(Cycle now) {
+inline void WireSource::emit(Cycle now) {
   const std::size_t kept = std::min(item_.bytes.size(), kMaxFrameBytes);
   const PacketHandle h = packets_.allocate(PacketClass::kReceive, kept);
   Packet& p = packets_[h];

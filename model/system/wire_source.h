@@ -13,10 +13,10 @@
 //       already or not.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "model/core/requester/request_table.h"
+#include "model/core/wire/link_time.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/nic/command_queue.h"
@@ -81,9 +81,7 @@ class WireSource final : public Block {
 
  private:
   void fetch(Cycle now);
-  Cycle at_or_after(double time_ps) const {
-    return Cycle{static_cast<std::uint64_t>(std::ceil(time_ps / static_cast<double>(period_ps_)))};
-  }
+  Cycle at_or_after(double time_ps) const { return cycle_at_or_after(time_ps, period_ps_); }
   void emit(Cycle now);
 
   Pace pace_;

@@ -7,7 +7,7 @@
 
 namespace rxnic {
 
-LocalMemory::Region* LocalMemory::find_region(std::uint64_t index) {
+inline LocalMemory::Region* LocalMemory::find_region(std::uint64_t index) {
   Recent& r = recent(index);
   if (r.index == index) return r.region;
   const auto it = regions_.find(index);
@@ -21,17 +21,19 @@ LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
   return region == nullptr ? nullptr : (*region)[index % kRegionChunks];
 }
 
-LocalMemory::Chunk* LocalMemory::add_chunk() {
+LocalMemory::Chunk& LocalMemory::add(std::uint64_t index) {
   if (chunks_ % kSlabChunks == 0) slabs_.emplace_back(LargePages<Chunk>::allocate(kSlabChunks));
-  return &slabs_.back()[chunks_++ % kSlabChunks];
+  Chunk& chunk = slabs_.back()[chunks_++ % kSlabChunks];
+  std::unique_ptr<Region>& region = regions_[index / kRegionChunks];
+  if (region == nullptr) region = std::make_unique<Region>();
+  (*region)[index % kRegionChunks] = &chunk;
+  return chunk;
 }
 
-LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
-  Region* region = find_region(index / kRegionChunks);
-  if (region == nullptr) region = (regions_[index / kRegionChunks] = std::make_unique<Region>()).get();
-  Chunk*& chunk = (*region)[index % kRegionChunks];
-  if (chunk == nullptr) chunk = add_chunk();
-  return *chunk;
+inline LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
+  Region* const region = find_region(index / kRegionChunks);
+  Chunk* const chunk = region == nullptr ? nullptr : (*region)[index % kRegionChunks];
+  return chunk == nullptr ? add(index) : *chunk;
 }
 
 bool LocalMemory::read(BusAddress from, std::span<std::uint8_t> to) {
@@ -52,6 +54,10 @@ bool LocalMemory::read(BusAddress from, std::span<std::uint8_t> to) {
 
 bool LocalMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
   std::uint64_t at = raw(to);
+  if (at % kChunkBytes + from.size() <= kChunkBytes) {  // as nearly all are
+    if (!from.empty()) std::memcpy(touch(at / kChunkBytes).bytes.data() + at % kChunkBytes, from.data(), from.size());
+    return true;
+  }
   while (!from.empty()) {
     const std::size_t offset = at % kChunkBytes;
     const std::size_t n = std::min(from.size(), kChunkBytes - offset);

@@ -79,7 +79,7 @@ class LocalMemory final : public HostMemory {
   Region* find_region(std::uint64_t index);
   Chunk* find(std::uint64_t index);
   Chunk& touch(std::uint64_t index);
-  Chunk* add_chunk();
+  Chunk& add(std::uint64_t index);                                      // the chunk has never been written
   std::unordered_map<std::uint64_t, std::unique_ptr<Region>> regions_;  // by chunk number / kRegionChunks
   std::vector<std::unique_ptr<Chunk[], Free>> slabs_;                   // the chunks, as they were touched
   std::size_t chunks_ = 0;                                              // touched

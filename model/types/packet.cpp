@@ -14,6 +14,11 @@ void Packet::reset() {
   stamps = {};
 }
 
+void Packet::hold_long() {
+  if (long_ == nullptr) long_ = std::make_unique<std::array<std::uint8_t, kMaxFrameBytes>>();
+  frame = *long_;
+}
+
 void Packet::copy(const Packet& from) {
   hold(from.frame_bytes);
   std::copy_n(from.frame.begin(), from.frame_bytes, frame.begin());
@@ -35,13 +40,8 @@ PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {
 PacketHandle PacketPool::allocate(PacketClass c, std::size_t bytes) {
   assert(available(c));
   --quotas_[static_cast<std::size_t>(c)].left;
-  if (free_.empty()) {
-    const auto first = static_cast<std::uint32_t>(chunks_.size()) * kChunk;
-    chunks_.push_back(std::make_unique<Packet[]>(kChunk));
-    for (std::uint32_t i = kChunk; i-- > 0;) free_.push_back(PacketHandle{first + i});
-  }
-  const PacketHandle h = free_.back();
-  free_.pop_back();
+  if (free_count_ == 0) add_chunk();
+  const PacketHandle h = free_[--free_count_];
   Packet& p = (*this)[h];
   p.reset();
   p.hold(bytes);
@@ -59,7 +59,16 @@ void PacketPool::release(PacketHandle h) {
     }
     ++q.released;
   }
-  free_.push_back(h);
+  free_[free_count_++] = h;
+}
+
+// When none is free.
+void PacketPool::add_chunk() {
+  const auto first = static_cast<std::uint32_t>(packets_.size());
+  chunks_.push_back(std::make_unique<Packet[]>(kChunk));
+  free_.resize(std::size_t{first} + kChunk);
+  for (std::uint32_t i = 0; i < kChunk; ++i) packets_.push_back(&chunks_.back()[i]);
+  for (std::uint32_t i = kChunk; i-- > 0;) free_[free_count_++] = PacketHandle{first + i};
 }
 
 }  // namespace rxnic

@@ -57,8 +57,7 @@ class alignas(64) Packet {
       frame = short_;
       return;
     }
-    if (long_ == nullptr) long_ = std::make_unique<std::array<std::uint8_t, kMaxFrameBytes>>();
-    frame = *long_;
+    hold_long();
   }
 
   std::span<std::uint8_t> frame;
@@ -89,6 +88,8 @@ class alignas(64) Packet {
   void reset();
 
  private:
+  void hold_long();
+
   std::unique_ptr<std::array<std::uint8_t, kMaxFrameBytes>> long_;  // kept once it was needed
   alignas(64) std::array<std::uint8_t, kShortFrame> short_{};
 };
@@ -109,8 +110,8 @@ class PacketPool {
   };
   // `now`: the present cycle; nullptr: a released packet can be allocated at once.
   explicit PacketPool(const Quotas& quotas, const Cycle* now = nullptr);
-  Packet& operator[](PacketHandle h) { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }
-  const Packet& operator[](PacketHandle h) const { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }
+  Packet& operator[](PacketHandle h) { return *packets_[raw(h)]; }
+  const Packet& operator[](PacketHandle h) const { return *packets_[raw(h)]; }
   bool available(PacketClass c) const {
     const Quota& q = quotas_[static_cast<std::size_t>(c)];
     return q.left > (now_ != nullptr && q.released_in == *now_ ? q.released : 0);
@@ -119,8 +120,11 @@ class PacketPool {
   PacketHandle allocate(PacketClass c, std::size_t bytes = kMaxFrameBytes);
   void release(PacketHandle h);
   // For observers: looks through all free ones.
-  bool is_free(PacketHandle h) const { return std::find(free_.begin(), free_.end(), h) != free_.end(); }
-  std::uint32_t in_use() const { return static_cast<std::uint32_t>(chunks_.size() * kChunk - free_.size()); }
+  bool is_free(PacketHandle h) const {
+    const auto end = free_.begin() + free_count_;
+    return std::find(free_.begin(), end, h) != end;
+  }
+  std::uint32_t in_use() const { return static_cast<std::uint32_t>(packets_.size()) - free_count_; }
 
  private:
   struct Quota {
@@ -128,11 +132,15 @@ class PacketPool {
     std::uint32_t released = 0;  // of them in cycle released_in
     Cycle released_in = kNever;
   };
+  void add_chunk();
+
   static constexpr std::uint32_t kChunk = 64;  // packets for which memory is got at once
   const Cycle* now_;
   std::array<Quota, kPacketClasses> quotas_;
   std::vector<std::unique_ptr<Packet[]>> chunks_;
-  std::vector<PacketHandle> free_;
+  std::vector<Packet*> packets_;    // by handle
+  std::vector<PacketHandle> free_;  // the first free_count_; as long as there are packets
+  std::uint32_t free_count_ = 0;
 };
 
 }  // namespace rxnic

@@ -7,18 +7,9 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kBoundary = 4096;  // no TLP crosses one
-
 constexpr std::uint32_t pieces(std::uint32_t bytes, std::uint32_t size) { return (bytes + size - 1) / size; }
 
-std::uint32_t room(std::uint64_t address, std::uint32_t size) {
-  return std::min(size, static_cast<std::uint32_t>(kBoundary - address % kBoundary));
-}
-
 }  // namespace
-
-std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address) { return room(address, p.mps_bytes); }
-std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address) { return room(address, p.mrrs_bytes); }
 
 TlpCount completion_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes) {
   const auto offset = static_cast<std::uint32_t>(address % p.rcb_bytes);

@@ -29,9 +29,18 @@ struct TlpCount {
   std::uint64_t link_bytes = 0;  // headers and payload
 };
 
-// Most bytes from `address` on that one write, and one read request, can cover (R1).
-std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address);
-std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address);
+// Most bytes from `address` on that a TLP of at most `size` can cover (R1).
+inline std::uint32_t tlp_room(std::uint32_t size, std::uint64_t address) {
+  constexpr std::uint32_t kBoundary = 4096;
+  return std::min(size, static_cast<std::uint32_t>(kBoundary - address % kBoundary));
+}
+// Those that one write, and one read request, can cover.
+inline std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address) {
+  return tlp_room(p.mps_bytes, address);
+}
+inline std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address) {
+  return tlp_room(p.mrrs_bytes, address);
+}
 
 inline TlpCount write_tlp(const DmaEngineParams& p, std::uint32_t bytes) { return {1, p.write_header_bytes + bytes}; }
 // Writes of the host to the device (R6).

@@ -191,14 +191,9 @@ void WorkQueueTable::read_front(WqId id, ReceiveWqe& out) const {
   if (!wqe.readable) out.valid = false;
 }
 
-bool WorkQueueTable::take_reaches_limit(WqId id) const {  // (R4)
-  const WqRecord& q = context(id);
-  return q.limit != 0 && q.producer - q.taken - 1 < q.limit;
-}
-
 void WorkQueueTable::take(WqId id) {
   WorkQueue& q = *find(id);
-  if (take_reaches_limit(id)) q.context.limit = 0;
+  if (reaches_limit(q.context)) q.context.limit = 0;
   ++q.context.taken;
   q.context.next_slot = contexts_[q.prefetch].prefetch.pop();
   changed(q);

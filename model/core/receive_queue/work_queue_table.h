@@ -89,6 +89,11 @@ class WorkQueueTable {
   Cache& cache() { return cache_; }
   const Cache& cache() const { return cache_; }
   bool here(WqId id) const { return find(id) != nullptr; }
+  // nullptr: it is not here.
+  const WqRecord* find_context(WqId id) const {
+    const WorkQueue* const q = find(id);
+    return q == nullptr ? nullptr : &q->context;
+  }
   // core/memory/context_waits.h
   std::uint32_t line_of(std::uint32_t number) const {
     const std::uint32_t line = cache_.find(number);
@@ -116,7 +121,7 @@ class WorkQueueTable {
   void served(WqId id);                             // it has taken one, or needs none any more
   void waits(WqId id);                              // a packet begins to wait; precondition: supply() is kComing
   void read_front(WqId id, ReceiveWqe& out) const;  // precondition: kReady
-  bool take_reaches_limit(WqId id) const;
+  bool take_reaches_limit(WqId id) const { return reaches_limit(context(id)); }
   void take(WqId id);  // precondition: kReady
 
   // Reads. `where` and `bytes`: the memory to read; the data goes to `data`, and is looked at when it has arrived.
@@ -174,6 +179,9 @@ class WorkQueueTable {
   void link_oldest(std::uint32_t c);
   void line_up(std::uint32_t c);
   bool start_read(std::uint32_t c, bool waited_for, Read& read);
+  static bool reaches_limit(const WqRecord& q) {  // (R4)
+    return q.limit != 0 && q.producer - q.taken - 1 < q.limit;
+  }
 
   Sizes sizes_;
   std::unique_ptr<PrefetchWindow> window_;

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "model/types/read_memory.h"
 #include "model/types/scatter_list.h"
@@ -34,7 +34,7 @@ class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>,
     return list.sge.data() + std::min<std::size_t>(at.element, kMaxSge);
   }
   ScatterList& operator[](std::uint32_t slot) {
-    while (slot >= lists_.size()) lists_.emplace_back();
+    if (slot >= lists_.size()) lists_.resize(std::size_t{slot} + 1);
     return lists_[slot];
   }
   const DataSegment* read(const WqeSlot& at, std::uint32_t& words) const override {  // the first element (R1)
@@ -45,7 +45,7 @@ class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>,
 
  private:
   const std::uint32_t entries_;
-  std::deque<ScatterList> lists_;  // as many as were ever in use
+  std::vector<ScatterList> lists_;  // as many as were ever in use
 };
 
 }  // namespace rxnic

@@ -17,15 +17,14 @@ void abandon_answer(PathPacket& p, std::uint32_t failed_request) {  // (R5)
 
 }  // namespace
 
-bool Refusals::refuses(const PathPacket& p) const {
-  if (records_.empty() || p.line == kNoLine || p.role != PacketRole::kReceived || p.has(kResponse)) return false;
+bool Refusals::refuses_some(const PathPacket& p) const {
+  if (p.line == kNoLine || p.role != PacketRole::kReceived || p.has(kResponse)) return false;
   const Record* const r = find(p);
   if (r == nullptr) return false;
   return r->requests || (r->has_epoch && r->epoch == p.epoch) || (r->message != 0 && r->message == p.message_sequence);
 }
 
-bool Refusals::squash_when_behind(PathPacket& p) {
-  if (records_.empty() || p.line == kNoLine) return false;
+bool Refusals::squash_behind(PathPacket& p) {
   if (refuses(p)) {
     squash(p);
     return true;
@@ -34,8 +33,8 @@ bool Refusals::squash_when_behind(PathPacket& p) {
   return false;
 }
 
-bool Refusals::gives_up(const PathPacket& p) const {
-  if (records_.empty() || p.line == kNoLine) return false;
+bool Refusals::gives_up_some(const PathPacket& p) const {
+  if (p.line == kNoLine) return false;
   const Record* const r = find(p);
   if (r == nullptr || !r->answers) return false;
   const bool answer = p.role == PacketRole::kReceived && p.has(kResponse);

@@ -21,6 +21,7 @@
 
 #include <vector>
 
+#include "model/types/context.h"
 #include "model/types/receive_path.h"
 #include "model/types/refusal.h"
 
@@ -31,9 +32,13 @@ class Refusals {
  public:
   // To be called first for each packet that a block takes. A packet behind one that was refused here is squashed, or
   // its answer is abandoned. Returns whether this was so.
-  bool squash_when_behind(PathPacket& p);
-  bool refuses(const PathPacket& p) const;   // it is a request that squash_when_behind() would squash
-  bool gives_up(const PathPacket& p) const;  // it completes a request of ours that squash_when_behind() would give up
+  bool squash_when_behind(PathPacket& p) { return !records_.empty() && p.line != kNoLine && squash_behind(p); }
+  bool refuses(const PathPacket& p) const {  // it is a request that squash_when_behind() would squash
+    return !records_.empty() && refuses_some(p);
+  }
+  bool gives_up(const PathPacket& p) const {  // it completes a request of ours that squash_when_behind() would give up
+    return !records_.empty() && gives_up_some(p);
+  }
 
   // RC, XRC and local errors of any transport: QP to the error state. The packet is answered with `syndrome` (RC, XRC)
   // and, when it holds a WQE, completes it with `status`.
@@ -66,6 +71,10 @@ class Refusals {
     bool requests = false;  // all are refused (R1)
     bool answers = false;   // and what completes requests of ours (R5)
   };
+  // What these do when something has been refused here.
+  bool squash_behind(PathPacket& p);
+  bool refuses_some(const PathPacket& p) const;
+  bool gives_up_some(const PathPacket& p) const;
   Record& record(std::uint32_t line, std::uint32_t residence);
   const Record* find(const PathPacket& p) const;  // nullptr: nothing is refused
 

@@ -53,6 +53,13 @@ class LinkTime {
   std::uint64_t per_ps_;
 };
 
+// The first cycle that begins at that time or later.
+inline Cycle cycle_at_or_after(double time_ps, std::uint64_t period_ps) {
+  const double cycles = time_ps / static_cast<double>(period_ps);
+  const auto whole = static_cast<std::int64_t>(cycles);  // std::ceil() would cost five times as much
+  return Cycle{static_cast<std::uint64_t>(whole + (static_cast<double>(whole) < cycles))};
+}
+
 // One direction of a link. (R2)
 class Line {
  public:

@@ -42,6 +42,25 @@ TEST(DelayLine, HoldsAsManyAsItSays) {
   }
 }
 
+TEST(DelayLine, AValueIsMadeInItsPlace) {
+  struct Base {
+    int number = 0;
+  };
+  struct Longer : Base {
+    int more = 7;
+  };
+  DelayLine<Longer> line(2);
+  line.push(Base{3}, Cycle{10}, [](Longer& value) { ++value.number; });
+  line.push(Base{5}, Cycle{12}, [](Longer& value) { value.more = 1; });
+  EXPECT_EQ(line.next_ready(), Cycle{10});
+  EXPECT_EQ(line.front().number, 4);
+  EXPECT_EQ(line.front().more, 7);
+  line.drop();
+  EXPECT_EQ(line.next_ready(), Cycle{12});
+  EXPECT_EQ(line.front().number, 5);
+  EXPECT_EQ(line.front().more, 1);
+}
+
 TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
   DelayLine<int> line(3);  // its ring has four slots: a fourth push would not overwrite an entry
   for (int i = 0; i < 3; ++i) line.push(i, Cycle{0});

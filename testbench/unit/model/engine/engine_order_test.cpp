@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "model/types/splitmix.h"
 #include "testbench/unit/model/engine/engine_fixture.h"
 
 namespace rxnic::engine_order_test {
@@ -28,6 +30,55 @@ TEST(EngineOrder, StepsBlocksInTheOrderInWhichTheyWereAdded) {  // (R1)
     bench.run();
     ASSERT_EQ(order.size(), 4u * 70);
     for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<int>(i % 70));
+  }
+}
+
+// Timers of less and of more than kArrivalSlots cycles, which steps by others' wakes cancel.
+TEST(EngineOrder, AStepEndsTheTimerThatTheBlockHadSet) {  // (R1, R2)
+  const std::uint64_t seed = test_seed(5);
+  const auto drawn = [seed](std::uint64_t block, Cycle now, std::uint64_t what) {
+    return splitmix64(seed ^ splitmix64(block ^ splitmix64(now.count ^ what << 32)));
+  };
+  const auto next = [&](std::uint64_t block, Cycle now) {
+    const std::uint64_t number = drawn(block, now, 1);
+    return number % 8 == 0 ? kNever : now + 1 + (number % 2 == 0 ? number / 8 % 200 : number / 8 % 20);
+  };
+  constexpr std::uint64_t kLast = 3000;
+  for (const std::uint64_t blocks : {1, 5, 70, 250, 300}) {
+    const auto woken = [&](std::uint64_t block, Cycle now) { return drawn(block, now, 2) % (3 * blocks); };
+    Bench bench;
+    std::vector<Probe*> probes;
+    for (std::uint64_t b = 0; b < blocks; ++b) probes.push_back(&bench.add<Probe>(("p" + std::to_string(b)).c_str()));
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+      probes[b]->next = [&, b](Cycle now) {
+        if (now.count >= kLast) return kNever;
+        if (const std::uint64_t other = woken(b, now); other < blocks) probes[other]->wake();
+        return next(b, now);
+      };
+    }
+    bench.run();
+    // What is expected: each block is stepped when it was woken in the cycle before, or when its last step has said.
+    std::vector<std::vector<Cycle>> steps(blocks);
+    std::vector<Cycle> due(blocks);
+    std::uint64_t cancelled = 0;
+    for (Cycle now{}; now.count < kLast + 300; now += 1) {
+      std::vector<bool> wakes(blocks);
+      for (std::uint64_t b = 0; b < blocks; ++b) {
+        if (due[b] != now) continue;
+        steps[b].push_back(now);
+        due[b] = kNever;
+        if (now.count >= kLast) continue;
+        if (const std::uint64_t other = woken(b, now); other < blocks) wakes[other] = true;
+        due[b] = next(b, now);
+      }
+      for (std::uint64_t b = 0; b < blocks; ++b) {
+        cancelled += wakes[b] && due[b] != kNever && due[b] > now + 1;
+        if (wakes[b]) due[b] = now + 1;
+      }
+    }
+    for (std::uint64_t b = 0; b < blocks; ++b)
+      ASSERT_EQ(probes[b]->steps, steps[b]) << "block " << b << " of " << blocks;
+    EXPECT_GT(cancelled, 0u) << "or the test says little";
   }
 }
 
