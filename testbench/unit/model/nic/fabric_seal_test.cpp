@@ -7,7 +7,7 @@
 namespace rxnic::fabric_test {
 namespace {
 
-constexpr std::uint32_t kPayload = 64;
+constexpr std::uint32_t kSealedPayload = 64;
 
 // How many of three frames from NIC 0 to itself, NIC 1 and everybody, each with a wrong bit, their receivers refuse.
 std::uint64_t refused(const Params& p, bool sealed) {
@@ -15,8 +15,8 @@ std::uint64_t refused(const Params& p, bool sealed) {
   Fixture fixture(bench, p, 2);
   std::uint32_t id = 0;
   for (const std::uint32_t to : {0u, 1u, kEverybody}) {
-    fixture.requests[0]->push({Cycle{0}, to, kPayload, ++id, sealed, true});
-    fixture.answers[0]->push({Cycle{0}, to, kPayload, ++id, sealed, true});
+    fixture.requests[0]->push({Cycle{0}, to, kSealedPayload, ++id, sealed, true});
+    fixture.answers[0]->push({Cycle{0}, to, kSealedPayload, ++id, sealed, true});
   }
   bench.run();
   EXPECT_EQ(fixture.arrivals(0).size() + fixture.arrivals(1).size(), 8u);
@@ -40,7 +40,7 @@ TEST(FabricSeal, WhatTheNetworkHasCorruptedIsChecked) {  // R13
   p.fabric.corrupt_ppm = 1'000'000;
   Bench bench;
   Fixture fixture(bench, p, 2);
-  for (std::uint32_t i = 1; i <= 5; ++i) fixture.requests[0]->push({Cycle{0}, 1, kPayload, i, true});
+  for (std::uint32_t i = 1; i <= 5; ++i) fixture.requests[0]->push({Cycle{0}, 1, kSealedPayload, i, true});
   bench.run();
   EXPECT_EQ(fixture.nics[1]->rx_parser.counters().icrc_errors, 5u);
 }
