@@ -40,7 +40,8 @@ GROUPS = {
     "void rxnic::DmaEngine::pass_on<rxnic::Doorbell>(rxnic::Cycle, rxnic::DmaEngine::HostWrite)": "dma_engine",
     "rxnic::(anonymous namespace)::parse_udp(std::span<unsigned char const, 1ul>, rxnic::Headers&)": "headers",
     "rxnic::make_cqe(rxnic::CompletionRequest const&, unsigned int, rxnic::Cycle)": "cqe_generator",
-    "rxnic::(anonymous namespace)::Answers::on_frame(rxnic::Packet const&, unsigned long)": "other",
+    "rxnic::(anonymous namespace)::Answers::on_frame(rxnic::Packet const&, unsigned long)": "capture",
+    "rxnic::(anonymous namespace)::Vcrcs::add(rxnic::CapturedFrame const&)": "other",
     "_ZN5rxnic10DescriptorINS_10WqeRequestEE14for_each_fieldIZNS_6detail": "assertions",
     "__memcpy_avx_unaligned_erms": "library",
 }
