@@ -20,10 +20,10 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+constexpr std::uint32_t kParentMask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
 bool is_valid(const ibv_context* context, const ibv_parent_domain_init_attr& a) {  // (R1)
-  if ((a.comp_mask & ~kKnown) != 0 || a.pd == nullptr || a.pd->context != context) return false;
+  if ((a.comp_mask & ~kParentMask) != 0 || a.pd == nullptr || a.pd->context != context) return false;
   if (pd_of(a.pd).protection != nullptr || (a.td != nullptr && a.td->context != context)) return false;
   const bool allocates = (a.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0;
   return !allocates || (a.alloc != nullptr && a.free != nullptr);

@@ -33,7 +33,7 @@ BLOCKS = ("rx_buffer", "rx_parser", "qp_context_cache", "transport_checker", "ta
           "grh_scatter", "address_translator", "dma_engine", "cqe_generator", "ack_generator", "requester",
           "command_processor")
 # What else there is: classes of C++ and, in lower case, functions of no class. "headers" are read by rx_parser, and by
-# whoever reads a capture; "assertions" are in the preset dev alone.
+# whoever reads a capture; "assertions" are in presets without NDEBUG alone.
 GROUPS = {
     "engine": ("Engine", "Block", "Link", "LinkBase", "In", "Out", "DelayLine", "StepOrder"),
     "headers": ("parse", "parse_transport", "parse_udp", "ipv4_checksum_matches", "wrong_checksum", "icrc",

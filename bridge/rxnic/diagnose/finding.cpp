@@ -8,6 +8,8 @@
 
 namespace rxnic {
 
+using Json = nlohmann::ordered_json;
+
 namespace {
 
 struct FindingCauseWords {
@@ -98,8 +100,7 @@ std::map<std::uint64_t, std::string> words_by_packet(const Diagnosis& d) {
   return words;
 }
 
-nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {
-  using Json = nlohmann::ordered_json;
+Json diagnosis_json(const Diagnosis& d) {
   Json j;
   j["captures"] = d.captures;
   j["packets"] = d.packets;
