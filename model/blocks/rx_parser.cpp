@@ -61,7 +61,8 @@ inline void RxParser::take(Cycle now) {
   const Packet& buffer = packets_[frame.buffer];
   Parsed parsed;
   parsed.packet.buffer = frame.buffer;
-  const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
+  const ParseStatus status = buffer.decoded ? ParseStatus::kOk : parse(buffer.frame_view(), frame.link, parsed_);
+  h_ = buffer.decoded ? &buffer.h : &parsed_;
   if (status == ParseStatus::kNotRdma) {  // (R2)
     parsed.foreign = !steer(frame, parsed.packet);
   } else {
@@ -113,30 +114,34 @@ void RxParser::enter(Cycle now, const Parsed& parsed, std::uint32_t bytes) {
 }
 
 inline DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
-  if (frame.too_long) return DropReason::kTooLong;
-  if (frame.cut_short) return DropReason::kTruncatedInCapture;
-  if (!lengths_agree(status)) return reason_of(status);
-  const Bytes bytes = packets_[frame.buffer].frame_view();
-  if (status == ParseStatus::kOk && !vcrc_matches(bytes, h_)) return DropReason::kVcrc;
-  if (!ipv4_checksum_matches(bytes, h_)) return DropReason::kIpChecksum;
-  if (!udp_checksum_matches(bytes, h_)) return DropReason::kUdpChecksum;
-  const bool multicast = h_.destination_qp == kMulticastQpn;
-  if (!(multicast && h_.destination.is_multicast()) && !is_own(h_.destination)) {  // (R4)
+  Packet& packet = packets_[frame.buffer];
+  const Headers& h = *h_;
+  const Bytes bytes = packet.frame_view();
+  if (!packet.decoded) {  // (R11)
+    if (frame.too_long) return DropReason::kTooLong;
+    if (frame.cut_short) return DropReason::kTruncatedInCapture;
+    if (!lengths_agree(status)) return reason_of(status);
+    if (status == ParseStatus::kOk && !vcrc_matches(bytes, h)) return DropReason::kVcrc;
+    if (!ipv4_checksum_matches(bytes, h)) return DropReason::kIpChecksum;
+    if (!udp_checksum_matches(bytes, h)) return DropReason::kUdpChecksum;
+  }
+  const bool multicast = h.destination_qp == kMulticastQpn;
+  if (!(multicast && h.destination.is_multicast()) && !is_own(h.destination)) {  // (R4)
     return DropReason::kDestinationAddress;
   }
   if (status != ParseStatus::kOk) return reason_of(status);
-  if (h_.version != 0) return DropReason::kVersion;
-  if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
-  describe(bytes, h_, p);
-  make_scratch(h_, packets_[frame.buffer]);
-  p.icrc_ok = packets_[frame.buffer].sealed || icrc_matches(bytes, h_);  // (R6)
-  const bool datagram = opcode_info(h_.opcode).transport == Transport::kUd;
-  p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h_), IpFraming::kIpoib);  // (R9)
-  const bool roce_v2 = h_.encapsulation == Encapsulation::kRoceV2Ipv4 || h_.encapsulation == Encapsulation::kRoceV2Ipv6;
-  p.congested = roce_v2 && is_congested(h_.traffic_class);
+  if (h.version != 0) return DropReason::kVersion;
+  if (h.destination_qp == Qpn{0}) return DropReason::kQpnZero;
+  describe(bytes, h, p);
+  make_scratch(h, packet);
+  p.icrc_ok = packet.sealed || packet.decoded || icrc_matches(bytes, h);  // (R6)
+  const bool datagram = opcode_info(h.opcode).transport == Transport::kUd;
+  p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h), IpFraming::kIpoib);  // (R9)
+  const bool roce_v2 = h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6;
+  p.congested = roce_v2 && is_congested(h.traffic_class);
   if (!multicast) return DropReason::kNone;
   for (const Member& m : members_) {  // (R5)
-    if (m.group == h_.destination) members_left_.push_back(m.qpn);
+    if (m.group == h.destination) members_left_.push_back(m.qpn);
   }
   return members_left_.empty() ? DropReason::kMulticastNotAttached : DropReason::kNone;
 }

@@ -24,6 +24,9 @@
 //   R9  The checksums of IPv4 and of TCP or UDP are looked at as the bytes go by (core/wire/ip_offload.h, R4). This
 //       applies to a frame for a RAW_PACKET QP and to a datagram of IPoIB for a UD QP.
 //   R10 A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
+//   R11 The frame of a packet that comes decoded (Packet::decoded) is not read again. Whoever made the packet has found
+//       its lengths, opcode, headers, TVER, ICRC and checksums of IPv4 and UDP right, and no VCRC behind the ICRC.
+//       Nothing else changes.
 #pragma once
 
 #include <vector>
@@ -88,8 +91,9 @@ class RxParser final : public RxParserPorts {
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
   Cycle last_leaves_{};         // of packets that were sent at once
   Cycle next_accept_{};
-  Headers h_;            // of the frame at hand
-  ParsedPacket copied_;  // while members_left_ has any: for the first of them (R5)
+  Headers parsed_;               // what parse() has made of a frame
+  const Headers* h_ = &parsed_;  // of the frame at hand
+  ParsedPacket copied_;          // while members_left_ has any: for the first of them (R5)
   std::vector<Qpn> members_left_;
   RxParserCounters counters_;
 };

@@ -87,6 +87,8 @@ inline void WireSource::emit(Cycle now) {
   std::memcpy(p.frame.data(), item_.bytes.data(), kept);
   p.frame_bytes = static_cast<std::uint32_t>(kept);
   p.link = item_.link;
+  p.decoded = item_.headers != nullptr;
+  if (p.decoded) p.h = *item_.headers;
   p.id = item_.id;
   WireFrame frame{h, static_cast<std::uint16_t>(kept), item_.link, false, false};
   frame.too_long = item_.bytes.size() > kMaxFrameBytes;

@@ -33,6 +33,8 @@ struct Stimulus {
   Bytes bytes;
   std::uint32_t wire_bytes = 0;  // on the wire, without FCS; more than bytes.size(): the capture cut it short
   LinkLayer link = LinkLayer::kEthernet;
+  // What the frame says, when whoever has read it has found no fault (model/blocks/rx_parser.h, R11); valid as `bytes`.
+  const Headers* headers = nullptr;
   std::uint64_t time_ps = 0;
   std::uint64_t id = 0;  // number of the packet in its trace, counts from 1
   // kRequest

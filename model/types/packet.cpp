@@ -8,6 +8,7 @@ namespace rxnic {
 void Packet::reset() {
   frame_bytes = 0;
   sealed = false;
+  decoded = false;
   id = 0;
   posted = Cycle{};
   complete = Cycle{};

@@ -64,18 +64,20 @@ class alignas(64) Packet {
   std::uint32_t frame_bytes = 0;  // in `frame`, link header to ICRC
   PacketClass pool_class = PacketClass::kReceive;
   LinkLayer link = LinkLayer::kEthernet;
-  bool sealed = false;  // a NIC of the model has computed the ICRC, and nothing that it covers has changed since
+  bool sealed = false;   // a NIC of the model has computed the ICRC, and nothing that it covers has changed since
+  bool decoded = false;  // `h` is what a received frame says, which has no fault (model/blocks/rx_parser.h, R11)
 
   // For observers.
   std::uint64_t id = 0;  // number in its trace or on the wire, counts from 1; 0: unknown
-  Address destination;   // the fabric's way, of a frame that the NIC built
   Cycle posted{};        // in which its sender's doorbell was rung; 0: not known
   Passages stamps{};     // (R3)
 
   Cycle complete{};  // in which its last byte has come; a received frame may be begun with before
 
+  // What follows is for some packets alone. All packets use what stands before, four lines of the machine's cache.
   alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // made by the parser (BufferArea)
-  Headers h;                                                // of a frame that the NIC builds from them
+  Headers h;                                                // of a frame that the NIC builds from them, or decoded
+  Address destination;                                      // the fabric's way, of a frame that the NIC built
 
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
   void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)].left = now; }

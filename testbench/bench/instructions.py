@@ -19,8 +19,8 @@ BUDGETS = HERE / "instructions.toml"
 TOLERANCE = 0.02  # above a budget
 UNSTEADY = ("library",)  # how many memcpy() needs depends on where the linker has put things; the total has them
 FEW_INSTRUCTIONS = 10  # a packet; so many more are none
-LOADS = ("send_64B_1qp", "send_64B_256qp", "send_64B_4096qp", "ud_64B", "mixed_64B_4KiB", "send_64B_1qp_5_percent",
-         "tag_matching_srq_64B", "srq_linked_list_64B", "srq_cyclic_64B")
+LOADS = ("send_64B_1qp", "send_64B_256qp", "send_64B_4096qp", "send_64B_1qp_of_4096", "ud_64B", "mixed_64B_4KiB",
+         "send_64B_1qp_5_percent", "tag_matching_srq_64B", "srq_linked_list_64B", "srq_cyclic_64B")
 WHOLE = ("whole_replay", "what_if")  # the program, with what it reads and reports
 CASES = LOADS + WHOLE
 TESTED = LOADS + WHOLE[:1]  # a record is made by programs that run live: its packets are not the same each time

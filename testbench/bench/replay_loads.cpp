@@ -29,6 +29,13 @@ Load sends(std::uint32_t qps) {
   return l;
 }
 
+Load among_idle_ones() {
+  Load l = sends(1);
+  l.idle_qps = 4095;
+  l.host.depth = 256;  // as many as where it is alone: fewer would be used up
+  return l;
+}
+
 Load light(std::uint32_t qps) {  // 5 % of the line's rate
   Load l = sends(qps);
   l.pace = {Pace::Kind::kRate, 5.0};
@@ -82,6 +89,7 @@ constexpr NamedLoad kLoads[] = {
     {"send_64B_1qp", [] { return sends(1); }},
     {"send_64B_256qp", [] { return sends(256); }},
     {"send_64B_4096qp", [] { return sends(4096); }},
+    {"send_64B_1qp_of_4096", among_idle_ones},
     {"send_64B_1qp_90_percent", full},
     {"send_64B_1qp_5_percent", [] { return light(1); }},
     {"mixed_64B_4KiB", mixed},
@@ -119,7 +127,14 @@ std::unique_ptr<Simulation> make_simulation(const Load& load, const TrafficStrea
   options.params = load_config();
   options.pace = load.pace;
   auto sim = std::make_unique<Simulation>(options, stream);
-  const HostPlan plan = make_host_plan(traffic.survey(), load.host);
+  ReceiverSurvey survey = traffic.survey();
+  if (load.idle_qps != 0) {
+    TrafficConfig more = load.traffic;
+    more.rc_qps += load.idle_qps;
+    const ReceiverSurvey all = Traffic(more).survey();
+    survey.qps.insert(survey.qps.end(), all.qps.begin() + load.traffic.rc_qps, all.qps.end());
+  }
+  const HostPlan plan = make_host_plan(survey, load.host);
   const std::vector<WqId> queues = set_up(*sim, plan);
   if (load.traffic.tag_matching) sim->host.add_tag_list(tags_of(plan.queues.front(), queues.front(), load.traffic));
   return sim;

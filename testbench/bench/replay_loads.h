@@ -17,6 +17,7 @@ namespace rxnic {
 
 struct Load {
   TrafficConfig traffic;
+  std::uint32_t idle_qps = 0;  // RC, set up behind those of the traffic, which are all RC
   HostOptions host;
   std::uint64_t packets = 1'000'000;
   Pace pace{Pace::Kind::kLineRate, 0};

@@ -99,6 +99,7 @@ bool ReplayStream::next(Stimulus& item) {
       item.wire_bytes = static_cast<std::uint32_t>(item.bytes.size());
     }
     item.link = frame.link;
+    item.headers = has_no_fault(frame, frame.reason) ? &h : nullptr;
     item.time_ps = frame.time_ps;
     item.id = frame.number;
     return true;

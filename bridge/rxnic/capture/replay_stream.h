@@ -24,6 +24,11 @@ class ReplayStream final : public StimulusStream {
 
   // Why the model will drop a frame of the capture; kNone: it can be read.
   static DropReason unreadable_reason(const CapturedFrame& frame);
+  // Whether the NIC's parser would find nothing wrong with the frame (model/blocks/rx_parser.h, R11), whose
+  // unreadable_reason() is `reason`. Nobody has looked at a VCRC.
+  static bool has_no_fault(const CapturedFrame& frame, DropReason reason) {
+    return frame.status == ParseStatus::kOk && reason == DropReason::kNone && frame.link == LinkLayer::kEthernet;
+  }
 
   // The capture's VCRCs are not those of its packets: frames end with their ICRC.
   void leave_vcrcs_out() { vcrcs_ = false; }

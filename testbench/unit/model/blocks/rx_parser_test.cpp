@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R7 of model/blocks/rx_parser.h.
+// Rules R1..R7 and R11 of model/blocks/rx_parser.h.
 #include "model/blocks/rx_parser.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(RxParser, ItsHeadersAndItsIcrcAreFound) {
 }
 
 // The fields that the transport checker uses are those of the headers.
-TEST(RxParser, EachFieldIsReported) {
+void expect_each_field(bool decoded) {
   struct Row {
     Transport transport;
     Operation operation;
@@ -157,6 +157,12 @@ TEST(RxParser, EachFieldIsReported) {
       fixture[at].stamp(Station::kWire, Cycle{4});
       Headers parsed;  // zero where there is no such header
       ASSERT_EQ(parse(fixture[at].frame_view(), fixture[at].link, parsed), ParseStatus::kOk);
+      if (decoded) {  // (R11) nobody looks at the frame's headers and checksums
+        fixture[at].decoded = true;
+        fixture[at].h = parsed;
+        std::fill_n(fixture[at].frame.begin(), parsed.bth_offset, std::uint8_t{0});
+        fixture[at].frame[parsed.icrc_offset] ^= 1;
+      }
       fixture.in.push(Cycle{9}, fixture.wire(at));
       bench.run();
       ASSERT_EQ(fixture.out.size(), 1u);
@@ -165,6 +171,7 @@ TEST(RxParser, EachFieldIsReported) {
       EXPECT_EQ(p.network_header, v4                             ? NetworkHeader::kIpv4
                                   : e == Encapsulation::kIbLocal ? NetworkHeader::kNone
                                                                  : NetworkHeader::kGrh);
+      EXPECT_TRUE(p.icrc_ok);
       EXPECT_EQ(p.network_offset, parsed.network_offset);
       EXPECT_EQ(p.payload_offset, parsed.payload_offset);
       EXPECT_EQ(p.payload_bytes, parsed.payload_bytes);
@@ -201,6 +208,27 @@ TEST(RxParser, EachFieldIsReported) {
       EXPECT_EQ(p.posted, Cycle{3});
       EXPECT_EQ(p.arrived, Cycle{4});
     }
+  }
+}
+
+TEST(RxParser, EachFieldIsReported) { expect_each_field(false); }
+
+TEST(RxParser, EachFieldOfADecodedFrameIsReported) { expect_each_field(true); }
+
+// (R11) Whose frame it is was not looked at before.
+TEST(RxParser, TheAddressesOfADecodedFrameAreJudged) {
+  for (const DropReason reason : {DropReason::kDestinationAddress, DropReason::kQpnZero}) {
+    Bench bench;
+    Fixture fixture(bench);
+    Headers h = send_headers();
+    if (reason == DropReason::kQpnZero) h.destination_qp = Qpn{0};
+    const PacketHandle at = fixture.frame(h, counting_bytes(8));
+    ASSERT_EQ(parse(fixture[at].frame_view(), fixture[at].link, fixture[at].h), ParseStatus::kOk);
+    fixture[at].decoded = true;
+    if (reason == DropReason::kDestinationAddress) {
+      ASSERT_TRUE(fixture.dut.add_address(Address::ipv4(1)));
+    }
+    fixture.expect_drop(at, reason);
   }
 }
 

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "bridge/rxnic/capture/host_setup.h"
+#include "bridge/rxnic/capture/replay_stream.h"
 #include "bridge/rxnic/capture/traffic_stream.h"
 #include "model/params/config.h"
 #include "model/system/simulation.h"
@@ -46,9 +48,32 @@ struct TrafficOutcome {
   std::vector<StageTimes> stages;  // of each stage: all of it, wait, block
 };
 
+// A stream whose frames without a fault come decoded.
+class DecodedStream final : public StimulusStream {
+ public:
+  explicit DecodedStream(StimulusStream& from) : from_(from) {}
+  bool next(Stimulus& item) override {
+    if (!from_.next(item)) return false;
+    frame_.link = item.link;
+    frame_.wire_bytes = item.wire_bytes;
+    frame_.set_bytes(item.bytes);
+    const bool good = ReplayStream::has_no_fault(frame_, ReplayStream::unreadable_reason(frame_));
+    ++(good ? decoded : left);
+    item.headers = good ? &frame_.headers : nullptr;
+    return true;
+  }
+
+  std::uint64_t decoded = 0, left = 0;
+
+ private:
+  StimulusStream& from_;
+  CapturedFrame frame_;
+};
+
 inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packets, const std::string& config,
-                                         EngineMode mode, StepOrder order = {}) {
+                                         EngineMode mode, StepOrder order = {}, bool decoded = false) {
   TrafficStream stream(random_traffic(seed), packets);
+  DecodedStream decodes(stream);
   Simulation::Options options;
   options.params = load_config(config);
   Latencies latencies(options.params.nic.clock_period_ps);
@@ -56,7 +81,7 @@ inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packe
   options.mode = mode;
   options.order = order;
   options.pace = {Pace::Kind::kLineRate, 0};
-  Simulation sim(options, stream);
+  Simulation sim(options, decoded ? static_cast<StimulusStream&>(decodes) : stream);
   HostOptions host;
   host.resynchronise = seed % 3 == 0;
   host.receive = seed % 5 == 4 ? ReceiveKind::kSrq : ReceiveKind::kRq;
@@ -64,6 +89,7 @@ inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packe
   sim.nic.rx_parser.add_address(random_traffic(seed).receiver);
   set_up(sim, make_host_plan(stream.survey(), host));
   sim.run();
+  if (decoded && (decodes.decoded < packets / 2 || decodes.left == 0)) throw std::logic_error("nothing was compared");
   NicResult result;
   latencies.collect(result);
   std::vector<StageTimes> stages;

@@ -69,6 +69,14 @@ TEST(Packet, AShortFrameLiesInThePacketALongOneBesideIt) {
   EXPECT_EQ(p.frame.data(), beside) << "kept";
 }
 
+// More lines of the machine's cache for each packet on its way would be a decision.
+TEST(Packet, WhatEveryPacketUsesIsInFourLines) {
+  const Packet p;
+  const auto* const at = reinterpret_cast<const std::uint8_t*>(&p);
+  EXPECT_EQ(p.scratch.data() - at, 256);
+  EXPECT_LT(reinterpret_cast<const std::uint8_t*>(&p.complete), p.scratch.data());
+}
+
 TEST(PathPacket, AFailureIsOutcomeReasonAnswerAndStatus) {
   PathPacket p;
   p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
