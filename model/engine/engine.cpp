@@ -79,9 +79,9 @@ void Engine::wake_from_outside() {
 
 // (1) collect the blocks that are due, (2) step them in order, (3) find the next cycle in which a block is due. kWords:
 // words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one, a fabric of 16 four.
-template <std::size_t kWords>
+// kPlain: the fast mode in the path's order, where the outside block is the last of all (R7).
+template <std::size_t kWords, bool kPlain>
 inline Cycle Engine::tick() {
-  stepping_ = true;
   const std::size_t words = kWords != 0 ? kWords : pending_.size();
   const std::uint64_t slot_bit = std::uint64_t{1} << (now_.count % kArrivalSlots);
   const bool wheels_turn = ((arrival_slots_ | timer_slots_) & slot_bit) != 0;
@@ -95,23 +95,26 @@ inline Cycle Engine::tick() {
     std::uint64_t active = std::exchange(pending_[w], 0);
     if (wheels_turn) active |= take_from_wheels(w);
     if (far_ones_due) active |= take_far_ones(w);
-    if (params_.mode == EngineMode::kStepAll) active = all_of(w);
-    active_[w] = active;
+    if (!kPlain && params_.mode == EngineMode::kStepAll) active = all_of(w);
+    if (kPlain && kWords == 1) {
+      if (active != 0) step(w, active);
+    } else {
+      active_[w] = active;
+    }
   }
-  if (params_.order.kind == StepOrder::Kind::kPath) {  // the outside block is the last of them (R7)
+  if (!kPlain && params_.order.kind != StepOrder::Kind::kPath) {
+    step_in_order();
+  } else if (!kPlain || kWords != 1) {
     for (std::size_t w = 0; w < words; ++w) {
       if (active_[w] != 0) step(w, active_[w]);  // in a fabric most NICs may have nothing to do
     }
-  } else {
-    step_in_order();
   }
-  stepping_ = false;
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
   if (any != 0) return now_ + 1;
   const Cycle near = first_of(arrival_slots_ | timer_slots_);
   const Cycle next = timer_slots_ != 0 && near.count < earliest_far_ ? near : earliest(near, next_timer());
-  return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
+  return !kPlain && params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
 }
 
 // The blocks of the word at which something arrives in this cycle, or whose near timer is due.
@@ -286,25 +289,33 @@ std::uint64_t Engine::run_ahead_limit() const {
 }
 
 void Engine::call_checkpoints() {
+  stepping_ = false;
   checkpoint_due_ = kNever;
   for (Checkpoint& c : checkpoints_) {
     if (c.due <= now_) c.due = c.call(now_);
     checkpoint_due_ = earliest(checkpoint_due_, c.due);
   }
+  stepping_ = true;
 }
 
-template <std::size_t kWords>
+void Engine::call_probes() {
+  stepping_ = false;
+  for (const auto& probe : probes_) probe(now_);
+  stepping_ = true;
+}
+
+template <std::size_t kWords, bool kPlain>
 void Engine::run_before(std::uint64_t limit) {
   limit_ = limit;
+  stepping_ = true;
   while (next_.count < limit_) {
     now_ = next_;
     if (checkpoint_due_ <= now_) [[unlikely]]
       call_checkpoints();
-    next_ = tick<kWords>();
-    if (params_.mode == EngineMode::kPerCycle) {
-      for (const auto& probe : probes_) probe(now_);
-    }
+    next_ = tick<kWords, kPlain>();
+    if (!kPlain && params_.mode == EngineMode::kPerCycle) call_probes();
   }
+  stepping_ = false;
 }
 
 void Engine::activate() {
@@ -315,15 +326,19 @@ void Engine::activate() {
     return;
   }
   const std::uint64_t limit = run_ahead_limit();
-  switch (pending_.size()) {
+  const bool plain = params_.mode == EngineMode::kFast && params_.order.kind == StepOrder::Kind::kPath;
+  switch (plain ? pending_.size() : 0) {
+    case 0:
+      run_before<0, false>(limit);
+      break;
     case 1:
-      run_before<1>(limit);
+      run_before<1, true>(limit);
       break;
     case 4:
-      run_before<4>(limit);
+      run_before<4, true>(limit);
       break;
     default:
-      run_before<0>(limit);
+      run_before<0, true>(limit);
   }
   if (stopped_) return;
   if (next_ == kNever) return;  // (R5) only `external_`, to which the method is sensitive, starts it again

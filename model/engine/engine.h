@@ -91,9 +91,10 @@ class Engine final : public sc_core::sc_module {
   void wake_from_outside();
   void activate();
   void call_checkpoints();
-  template <std::size_t kWords>
+  void call_probes();
+  template <std::size_t kWords, bool kPlain>
   void run_before(std::uint64_t limit);
-  template <std::size_t kWords>
+  template <std::size_t kWords, bool kPlain>
   Cycle tick();
   std::uint64_t take_from_wheels(std::size_t word);
   std::uint64_t take_far_ones(std::size_t word);
@@ -145,7 +146,7 @@ class Engine final : public sc_core::sc_module {
   Cycle next_{};
   std::uint64_t limit_ = 0;  // the activation ends before that cycle
   std::uint64_t steps_ = 0;
-  bool stepping_ = false;  // within tick()
+  bool stepping_ = false;  // within run_before(), but for what is called between two cycles
   bool stopped_ = false;
 };
 
