@@ -4,7 +4,7 @@
 
 A change that moves a figure renews answer.csv and chart.png (which needs matplotlib), and the words with them:
 
-    testbench/e2e/answers_check.py --rxnic build/dev/bridge/rxnic/rxnic --renew
+    testbench/e2e/answers_check.py --rxnic build/release/bridge/rxnic/rxnic --renew
 """
 import concurrent.futures
 import csv

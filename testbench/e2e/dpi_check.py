@@ -251,7 +251,7 @@ def readme(bench):
     if not bench.options.testbench.is_file():
         raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
     build = bench.options.testbench.parents[3]
-    for name, place in (("build/release", build), ("build/dev", build), ("scripts/rxnic", bench.options.rxnic),
+    for name, place in (("build/release", build), ("scripts/rxnic", bench.options.rxnic),
                         ("obj_dir/Vreceive_path_tb", bench.options.testbench), ("scripts/build", None),
                         ("scripts/pingpong", None), ("bridge", None), ("rtl", None), ("testbench", None)):
         (bench.folder / name).parent.mkdir(exist_ok=True)

@@ -5,8 +5,8 @@ r"""State hash, cycles and report of runs that never change, against testbench/e
 A change that leaves the model's behaviour as it is leaves every line as it is. One that means to alter it renews the
 lines and says which and why:
 
-    testbench/e2e/golden_check.py --rxnic build/dev/bridge/rxnic/rxnic \
-        --make-traffic build/dev/testbench/e2e/make_traffic --renew
+    testbench/e2e/golden_check.py --rxnic build/release/bridge/rxnic/rxnic \
+        --make-traffic build/release/testbench/e2e/make_traffic --renew
 
 The captures beside the project are needed to renew it, to check it they are not: their lines are skipped by name.
 `report` is the SHA-256 of report.json without the name of its trace and the state hash (16 hexadecimal digits).

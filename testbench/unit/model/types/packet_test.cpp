@@ -44,12 +44,14 @@ TEST(Packet, ResetForgetsEverythingButTheBytes) {
   p.frame[3] = 7;
   p.id = 5;
   p.posted = Cycle{9};
+  p.sealed = p.decoded = true;
   p.stamp(Station::kWire, Cycle{10});
   p.stamp_taken(Station::kRxParser, Cycle{12});
   p.reset();
   EXPECT_EQ(p.frame_bytes, 0u);
   EXPECT_EQ(p.id, 0u);
   EXPECT_EQ(p.posted, Cycle{0});
+  EXPECT_FALSE(p.sealed || p.decoded) << "somebody else's word for other bytes";
   EXPECT_EQ(p.stamped(Station::kWire), Cycle{0});
   EXPECT_EQ(p.taken(Station::kRxParser), Cycle{0});
   EXPECT_EQ(p.frame[3], 7u);
