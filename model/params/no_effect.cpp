@@ -10,7 +10,11 @@
 namespace rxnic {
 namespace {
 
-std::string full_name(const ParamDescriptor& d) { return fmt::format("{}.{}", d.section, d.key); }
+// Whether that is the parameter's name, "section.key".
+bool is_name_of(std::string_view name, const ParamDescriptor& d) {
+  return name.size() == d.section.size() + 1 + d.key.size() && name.starts_with(d.section) &&
+         name[d.section.size()] == '.' && name.ends_with(d.key);
+}
 
 // Calls f with each part of `text` between `separator`s until it returns true; whether it did.
 template <class F>
@@ -39,7 +43,7 @@ bool holds(const Params& params, const RunFeatures& run, std::string_view need) 
   const bool differs = need[equals - 1] == '!';
   const std::string_view name = need.substr(0, equals - (differs ? 1 : 0));
   for (const ParamDescriptor& d : param_descriptors()) {
-    if (full_name(d) != name) continue;
+    if (!is_name_of(name, d)) continue;
     const bool found = any_part(need.substr(equals + 1), "|",
                                 [&](std::string_view value) { return has_value(d, d.get(params), value); });
     return found != differs;
@@ -60,8 +64,8 @@ std::string_view missing_need(const Params& params, const RunFeatures& run, std:
 }
 
 bool is_named(std::span<const std::string> overrides, const ParamDescriptor& d) {
-  const std::string begin = full_name(d) + "=";
-  return std::ranges::any_of(overrides, [&](const std::string& text) { return text.starts_with(begin); });
+  return std::ranges::any_of(overrides,
+                             [&](std::string_view text) { return is_name_of(text.substr(0, text.find('=')), d); });
 }
 
 // (R2)
@@ -111,7 +115,7 @@ std::vector<std::string> parameters_without_effect(const Params& params, std::st
     if ((present && missing.empty()) || !set.contains(d)) continue;
     const bool is_said = !present || (d.acts_in == RunFeature::kAny && !d.otherwise.empty());
     const std::string why = is_said ? std::string(d.otherwise) : fmt::format("it needs {}", missing);
-    found.push_back(fmt::format("{} cannot act in this run: {}", full_name(d), why));
+    found.push_back(fmt::format("{}.{} cannot act in this run: {}", d.section, d.key, why));
   }
   return found;
 }

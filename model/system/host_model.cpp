@@ -46,8 +46,12 @@ void HostModel::add_cq(const CqContext& cq, bool armed) {
   if (armed) {  // (R8)
     doorbells_.push({Due::Kind::kArm, cq_index_.at(raw(cq.number)), 0}, Cycle{0});
   }
-  const std::vector<std::uint8_t> ones(cqe_bytes_, 0xff);
-  for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * cqe_bytes_, ones);
+  constexpr std::uint64_t kAtOnce = 4096;
+  const std::vector<std::uint8_t> ones(kAtOnce, 0xff);
+  const std::uint64_t bytes = std::uint64_t{cq.slots} * cqe_bytes_;
+  for (std::uint64_t at = 0; at < bytes; at += kAtOnce) {
+    memory_.write(cq.base + at, std::span(ones).first(std::min(kAtOnce, bytes - at)));
+  }
 }
 
 void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after) {

@@ -2,8 +2,10 @@
 """Instructions that the model executes for a packet, by block, counted by callgrind.
 
 A count is the difference of two runs of one load that differ in their number of packets, divided by that number. So
-what a run does once is in no count, and no other program on the machine makes a count larger. A function counts for the
-block whose class it is of (GROUPS). Code that the compiler has inlined counts for the function that it is in.
+what a run does once is in no count, and no other program on the machine makes a count larger. What a run does once is
+the case short_replay: a replay of few packets from its start to its end, in thousands of instructions. A function
+counts for the block whose class it is of (GROUPS). Code that the compiler has inlined counts for the function that it
+is in.
 """
 import collections
 import os
@@ -22,11 +24,14 @@ FEW_INSTRUCTIONS = 10  # a packet; so many more are none
 LOADS = ("send_64B_1qp", "send_64B_256qp", "send_64B_4096qp", "send_64B_1qp_of_4096", "ud_64B", "mixed_64B_4KiB",
          "send_64B_1qp_5_percent", "tag_matching_srq_64B", "srq_linked_list_64B", "srq_cyclic_64B")
 WHOLE = ("whole_replay", "what_if")  # the program, with what it reads and reports
-CASES = LOADS + WHOLE
-TESTED = LOADS + WHOLE[:1]  # a record is made by programs that run live: its packets are not the same each time
+ONCE = "short_replay"  # not a packet's: thousands of instructions of the whole run
+CASES = LOADS + WHOLE + (ONCE,)
+# A record is made by programs that run live: its packets are not the same each time.
+TESTED = LOADS + WHOLE[:1] + (ONCE,)
 # More packets than QPs: every context is read once before, in the shorter run.
 PACKETS = {"send_64B_4096qp": (8192, 10240), "what_if": (500, 1500)}
 FEW = (1000, 2000)
+ONCE_PACKETS = 50
 # For the whole program, which has no threads there: how often one waits for another is not the same each time.
 ONE_CORE = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
 BLOCKS = ("rx_buffer", "rx_parser", "qp_context_cache", "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
@@ -138,7 +143,9 @@ class Counter:
         return folder
 
     def count(self, case):
-        """Instructions a packet, by function."""
+        """Instructions a packet, by function; of ONCE thousands of them."""
+        if case == ONCE:
+            return {name: count / 1000 for name, count in self.run(case, ONCE_PACKETS).items()}
         few, many = PACKETS.get(case, FEW)
         counts = self.run(case, many)
         counts.subtract(self.run(case, few))
@@ -165,7 +172,8 @@ def excess(case, counted, budgets):
     for name, budget in ((name, budget) for name, budget in budgets.items() if name not in UNSTEADY):
         count = counted.get(name, 0)
         if count > max(budget * (1 + TOLERANCE), budget + FEW_INSTRUCTIONS):
-            found.append(f"{case}: {name}: {count} instructions a packet; expected at most {budget} and "
+            unit = "thousand instructions" if case == ONCE else "instructions a packet"
+            found.append(f"{case}: {name}: {count} {unit}; expected at most {budget} and "
                          f"{TOLERANCE:.0%}")
     return found
 
@@ -189,7 +197,8 @@ def table(counted, width=5):
     parts = []
     for some in (cases[n:n + width] for n in range(0, len(cases), width)):
         groups = list(dict.fromkeys(name for case in some for name in counted[case]))
-        rows = [["instructions a packet", *some], *([g, *(str(counted[c].get(g, "")) for c in some)] for g in groups)]
+        titles = [f"{case} (thousands)" if case == ONCE else case for case in some]
+        rows = [["instructions a packet", *titles], *([g, *(str(counted[c].get(g, "")) for c in some)] for g in groups)]
         widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
         parts.append("\n".join("  ".join([row[0].ljust(widths[0]),
                                          *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]) for row in rows))

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 class Writer {
  public:
-  explicit Writer(bool of_programs) : of_programs_(of_programs) {}
+  explicit Writer(bool of_programs) : of_programs_(of_programs) { json.get_ref<Json::object_t&>().reserve(kKeys); }
   Json json = Json::object();
 
   template <class T>
@@ -113,6 +113,7 @@ class Writer {
   void hash(const char* key, std::uint64_t value, const char*) { json[key] = fmt::format("{:016x}", value); }
 
  private:
+  static constexpr std::size_t kKeys = 24;  // most objects have fewer, and do not move while they grow
   template <class T>
   Json object_of(T& value) const {
     Writer inside(of_programs_);
