@@ -65,7 +65,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME rxnic)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_MODEL_PACKAGE_NAME librxnic-dev)
 set(CPACK_DEBIAN_MODEL_PACKAGE_DEPENDS "libsystemc-dev, libfmt-dev, libtomlplusplus-dev, nlohmann-json3-dev, \
-libpcap-dev, libdeflate-dev, zlib1g-dev, libzstd-dev")
+libpcap-dev, libdeflate-dev, zlib1g-dev, libzstd-dev, pkg-config")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 include(CPack)

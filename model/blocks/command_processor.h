@@ -24,7 +24,8 @@
 //       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches. While
 //       an entry is written the requester, which reads the table by itself, takes it for none.
 //   R9  Refused: a receive queue with invalid attributes, a mailbox that is not mapped, a change of a QP that is in the
-//       error state. Only reset_qp and free_qp take a QP out of the error state.
+//       error state. Only reset_qp and free_qp take a QP out of the error state. A CQ whose slots are no power of two
+//       is refused, too.
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues and, from when it
 //       is ready to receive until its reset, as many responder_resources as its max_dest_rd_atomic. An SRQ needs one of
 //       max_srqs, a TM SRQ also one of the tag matcher's lists. A QP of a multicast group needs one of own_addresses, a

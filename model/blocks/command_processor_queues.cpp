@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands on completion queues and receive queues.
 #include <algorithm>
+#include <bit>
 
 #include "model/blocks/command_processor.h"
 #include "model/types/wq_command.h"
@@ -30,6 +31,7 @@ CqCommand CommandProcessor::cq_command(CqOperation operation) const {
 }
 
 CommandProcessor::Next CommandProcessor::create_cq(Cycle now) {
+  if (!std::has_single_bit(mailbox<CqContext>().slots)) return end(CommandStatus::kRefused);  // (R9)
   return ask(cqs, cq_command(CqOperation::kCreate), now);
 }
 
@@ -38,6 +40,7 @@ CommandProcessor::Next CommandProcessor::modify_cq(Cycle now) {
 }
 
 CommandProcessor::Next CommandProcessor::resize_cq(Cycle now) {
+  if (!std::has_single_bit(mailbox<CqContext>().slots)) return end(CommandStatus::kRefused);  // (R9)
   CqCommand c = cq_command(CqOperation::kResize);
   c.consumer = command_.value;
   new_ring_ = c.base;

@@ -56,6 +56,9 @@ class Block : public sc_core::sc_module {
   Cycle cycle() const;  // the engine's current one, kNever without an engine
   // Takes the time from `other`: for a block that no engine steps (behind_rtl.h).
   void take_time_of(const Block& other) { time_of_ = &other; }
+  // For what others may call in the middle of a cycle: the first cycle in which the block acts on a call of now. So the
+  // result is the same whether it has been stepped in this cycle or will be.
+  Cycle from_call() const { return *stepping_ && engine_ != nullptr ? cycle() + 1 : Cycle{}; }
   // Has step() called in the cycle after the engine's current one.
   void wake() {
     *pending_ |= pending_bit_;

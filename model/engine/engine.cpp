@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#define SC_INCLUDE_DYNAMIC_PROCESSES  // sc_spawn()
 #include "model/engine/engine.h"
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <stdexcept>
 #include <utility>
 
 #include "model/engine/link.h"
@@ -14,12 +16,36 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 }
 
+const char* engine_mode_name(EngineMode mode) {
+  switch (mode) {
+    case EngineMode::kFast:
+      return "fast";
+    case EngineMode::kStepAll:
+      return "step-all";
+    case EngineMode::kPerCycle:
+      return "per-cycle";
+  }
+  return "";
+}
+
 Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params)
     : sc_module(name), params_(params), quantum_([this] { return params_.quantum_cycles; }) {
-  SC_HAS_PROCESS(Engine);
-  SC_METHOD(activate);
-  sensitive << external_;
+  if (sc_core::sc_get_time_resolution() > sc_core::sc_time(1, sc_core::SC_PS) ||
+      sc_core::sc_time(1, sc_core::SC_PS) == sc_core::SC_ZERO_TIME) {
+    throw std::invalid_argument("the kernel's time resolution: found " + sc_core::sc_get_time_resolution().to_string() +
+                                "; expected 1 ps or finer");
+  }
+  sc_core::sc_spawn_options options;
+  options.spawn_method();
+  options.set_sensitivity(&kernel_->external);
+  sc_core::sc_spawn(
+      [kernel = kernel_] {
+        if (kernel->engine != nullptr) kernel->engine->activate();
+      },
+      "activate", &options);
 }
+
+Engine::~Engine() { kernel_->engine = nullptr; }
 
 void Engine::add(Block& block) {
   assert(outside_ == nullptr && "the outside block is added last");
@@ -74,7 +100,7 @@ void Engine::wake_from_outside() {
   if (!sc_core::sc_is_running()) return;
   const std::uint64_t period = time_of(Cycle{1}).value();
   next_ = earliest(next_, latest(now_ + 1, Cycle{(sc_core::sc_time_stamp().value() + period - 1) / period}));
-  external_.notify(time_of(next_) - sc_core::sc_time_stamp());
+  kernel_->external.notify(time_of(next_) - sc_core::sc_time_stamp());
 }
 
 // (1) collect the blocks that are due, (2) step them in order, (3) find the next cycle in which a block is due. kWords:
@@ -322,7 +348,7 @@ void Engine::activate() {
   if (stopped_ || next_ == kNever) return;
   const sc_core::sc_time& present = sc_core::sc_time_stamp();
   if (time_of(next_) > present) {  // an outdated notification: the next cycle that is due is later
-    next_trigger(time_of(next_) - present, external_);
+    sc_core::next_trigger(time_of(next_) - present, kernel_->external);
     return;
   }
   const std::uint64_t limit = run_ahead_limit();
@@ -341,8 +367,8 @@ void Engine::activate() {
       run_before<0, true>(limit);
   }
   if (stopped_) return;
-  if (next_ == kNever) return;  // (R5) only `external_`, to which the method is sensitive, starts it again
-  next_trigger(time_of(next_) - present, external_);
+  if (next_ == kNever) return;  // (R5) only `external`, to which the process is sensitive, starts it again
+  sc_core::next_trigger(time_of(next_) - present, kernel_->external);
 }
 
 void Engine::settle() { settle(now_ + 1); }

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <systemc>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@
 namespace rxnic {
 
 enum class EngineMode : std::uint8_t { kFast, kStepAll, kPerCycle };
+const char* engine_mode_name(EngineMode mode);  // as reports have it
 
 struct EngineParams {
   std::uint32_t clock_period_ps = 1000;
@@ -44,7 +46,9 @@ class LinkBase;
 
 class Engine final : public sc_core::sc_module {
  public:
+  // Throws std::invalid_argument: the kernel's time has no picoseconds.
   Engine(const sc_core::sc_module_name& name, const EngineParams& params);
+  ~Engine() override;
 
   void add(Block& block);
   void add_outside(Block& block);  // at most one, after all others (R7)
@@ -141,7 +145,13 @@ class Engine final : public sc_core::sc_module {
     std::size_t block;
   };
   std::vector<Due> due_;  // of this cycle, in the step order
-  sc_core::sc_event external_;
+  // What the process in the kernel keeps, which calls activate(): the kernel has it until its own end.
+  struct InKernel {
+    explicit InKernel(Engine* of) : engine(of) {}
+    Engine* engine;  // null: it has been destroyed
+    sc_core::sc_event external;
+  };
+  const std::shared_ptr<InKernel> kernel_ = std::make_shared<InKernel>(this);
   Cycle now_{};
   Cycle next_{};
   std::uint64_t limit_ = 0;  // the activation ends before that cycle

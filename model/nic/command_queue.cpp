@@ -33,9 +33,9 @@ Ticket CommandQueue::give(CommandKind kind, std::uint32_t number, std::uint32_t 
   return give(c);
 }
 
-bool CommandQueue::deliver(Out<DriverCommand>& to, Cycle now) {
+bool CommandQueue::deliver(Out<DriverCommand>& to, Cycle now, Ticket before) {
   bool any = false;
-  for (; !waiting_.empty() && to.can_push(now); waiting_.pop_front()) {
+  for (; waits(before) && to.can_push(now); waiting_.pop_front()) {
     to.push(now, waiting_.front());
     any = true;
   }

@@ -80,15 +80,16 @@ class CommandQueue {
   Ticket copy_to_device(BusAddress from, std::uint32_t offset, std::uint32_t bytes);
   Ticket copy_from_device(std::uint32_t offset, BusAddress to, std::uint32_t bytes);
 
-  // (R1) True when any went into the link.
-  bool deliver(Out<DriverCommand>& to, Cycle now);
+  // (R1) True when any went into the link. `before`: those of earlier tickets alone.
+  bool deliver(Out<DriverCommand>& to, Cycle now, Ticket before = ~Ticket{0});
   // Takes the replies that have come. True when there was any.
   bool take(In<CommandReply>& from, Cycle now);
   // The reply has come; collect() forgets it. (R2)
   bool done(Ticket ticket) const { return replies_.contains(ticket); }
   CommandReply collect(Ticket ticket);
-  void forget(Ticket ticket) { forgotten_.insert(ticket); }       // nobody asks for it
-  std::size_t waiting() const { return waiting_.size(); }         // to be delivered
+  void forget(Ticket ticket) { forgotten_.insert(ticket); }  // nobody asks for it
+  std::size_t waiting() const { return waiting_.size(); }    // to be delivered
+  bool waits(Ticket before) const { return !waiting_.empty() && waiting_.front().id < before; }
   std::size_t in_progress() const { return mailbox_of_.size(); }  // without a reply
 
  private:

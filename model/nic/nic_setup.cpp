@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/nic/nic_setup.h"
 
+#include <fmt/format.h>
+
+#include <bit>
+#include <stdexcept>
+
+#include "model/types/wire_constants.h"
+
 namespace rxnic {
+
+namespace {
+constexpr std::uint32_t kMostSlots = 1u << 24;  // of a CQ
+}
 
 void NicSetup::store(const StoredQpContext& qp) {
   StoredQpContext stored = qp;
@@ -15,9 +26,13 @@ bool NicSetup::create_qp(const QpContext& qp, const SendQueueContext& queue) {
   context.qp = qp;
   context.qp.valid = 1;
   context.queue = queue;
-  if (qps_ == nic_.limits.qps || !nic_.transport_checker.reserve(qp)) return false;  // (R3)
-  if (nic_.requester != nullptr && !nic_.requester->create(context)) return false;   // as many as limits.qps
-  ++qps_;
+  const std::uint32_t qpn = raw(qp.qpn);
+  if (qpn > k24Bits || qpns_.contains(qpn)) {
+    throw std::invalid_argument(fmt::format("QPN: found {:#x}; expected one of 24 bits that no other QP has", qpn));
+  }
+  if (qpns_.size() == nic_.limits.qps || !nic_.transport_checker.reserve(qp)) return false;  // (R3)
+  if (nic_.requester != nullptr && !nic_.requester->create(context)) return false;           // as many as limits.qps
+  qpns_.insert(qpn);
   store(qp);
   return true;
 }
@@ -50,6 +65,12 @@ void NicSetup::create_region(const MptEntry& entry, std::span<const BusAddress> 
   for (std::size_t n = 0; n < pages.size(); ++n) memory_.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);
 }
 
-void NicSetup::create_cq(const CqContext& cq) { nic_.cqe_generator.create(cq, memory_); }
+void NicSetup::create_cq(const CqContext& cq) {
+  if (!std::has_single_bit(cq.slots) || cq.slots > kMostSlots) {
+    throw std::invalid_argument(
+        fmt::format("CQ: found {} slots; expected a power of two up to {}", cq.slots, kMostSlots));
+  }
+  nic_.cqe_generator.create(cq, memory_);
+}
 
 }  // namespace rxnic

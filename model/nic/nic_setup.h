@@ -7,7 +7,9 @@
 //   R3  False, or kNoWq: the NIC has no room for it (blocks/command_processor.h, R10), and nothing has changed.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <unordered_set>
 
 #include "model/core/requester/send_qp.h"
 #include "model/nic/nic.h"
@@ -19,12 +21,14 @@ class NicSetup {
  public:
   NicSetup(Nic& nic, HostMemory& memory) : nic_(nic), memory_(memory) {}
 
-  // `qp.valid` is set here. Its receive queue exists already.
+  // `qp.valid` is set here. Its receive queue exists already. Throws std::invalid_argument: there is a QP of that
+  // number, or the number has more than 24 bits.
   bool create_qp(const QpContext& qp, const SendQueueContext& queue = {});
   // A QP that was created, with what ibv_modify_qp sets, its state and both PSNs.
   bool connect_qp(const SendQpContext& context, Psn rq_psn);
   WqId create_queue(const WqContext& queue);  // RQ or SRQ; kNoWq: no room
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
+  // Throws std::invalid_argument: the number of slots is no power of two up to 2^24.
   void create_cq(const CqContext& cq);
 
  private:
@@ -32,7 +36,8 @@ class NicSetup {
 
   Nic& nic_;
   HostMemory& memory_;
-  std::uint32_t qps_ = 0, srqs_ = 0;  // that exist
+  std::unordered_set<std::uint32_t> qpns_;  // of create_qp()
+  std::uint32_t srqs_ = 0;                  // that exist
 };
 
 }  // namespace rxnic

@@ -9,6 +9,7 @@
 #include "model/core/memory/translation.h"
 #include "model/core/tag_matching/tag_returns.h"
 #include "model/types/completion.h"
+#include "model/types/flow.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/segment.h"
 #include "model/types/send_work_queue.h"

@@ -258,6 +258,14 @@ Params load_config(std::string_view name_or_file, std::span<const std::string> o
   return params;
 }
 
+void check_params(const Params& params) {
+  for (const ParamDescriptor& d : param_descriptors()) {
+    const std::uint64_t value = d.get(params);
+    if (value >= d.least && value <= d.greatest && (!d.power_of_two || std::has_single_bit(value))) continue;
+    throw std::invalid_argument(fmt::format("{}: found {}; expected {}", full_key(d), value, expected_value(d)));
+  }
+}
+
 Params parse_config(std::string_view text, const std::string& file, std::span<const std::string> overrides) {
   Params params;
   Reader(file, 0).read(text, params);

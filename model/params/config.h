@@ -54,6 +54,10 @@ std::span<const NamedConfig> named_configs();
 // Throws ConfigError.
 Params load_config(std::string_view name_or_file = kDefaultConfig, std::span<const std::string> overrides = {});
 
+// For values that a program has set in the structure. Throws std::invalid_argument for the first one that no file could
+// hold (R2), and names it.
+void check_params(const Params& params);
+
 // As load_config() for a configuration in memory; `file` is what an error calls it.
 Params parse_config(std::string_view text, const std::string& file, std::span<const std::string> overrides = {});
 

@@ -27,17 +27,18 @@ void HostSide::ring(const Doorbell& doorbell) {
     throw std::invalid_argument("doorbell: found kind " + std::to_string(raw(doorbell.kind)) +
                                 "; expected one of DoorbellKind");
   }
-  doorbells_.push_back(doorbell);
+  doorbells_.push_back({doorbell, from_call()});
   wake();
 }
 
 void HostSide::operate(const TagOperation& operation) {
-  operations_.push_back(operation);
+  operations_.push_back({operation, from_call()});
   wake();
 }
 
 void HostSide::give(Ticket ticket, ReplyHandler then) {
   given_[ticket] = std::move(then);
+  if (const Cycle from = from_call(); from > first_new_.from) first_new_ = {ticket, from};
   wake();
 }
 
@@ -63,13 +64,13 @@ Cycle HostSide::step(Cycle now) {
     while (in->can_pop(now)) {
       const Event event = in->pop(now);
       ++events_;
-      if (event_) event_(event);
+      event_(event);
     }
   }
   while (landed.can_pop(now)) {
     const HostNotice notice = landed.pop(now);
     completions_ += notice.completions;
-    if (completion_) completion_(notice);
+    completion_(notice);
   }
   if (command.take(command_replies, now)) {
     for (auto at = given_.begin(); at != given_.end();) {
@@ -83,17 +84,20 @@ Cycle HostSide::step(Cycle now) {
       if (then) then(reply);
     }
   }
-  command.deliver(commands, now);
-  while (!doorbells_.empty() && board_of(doorbells_.front().kind).can_push(now)) {
-    board_of(doorbells_.front().kind).push(now, doorbells_.front());
+  const Ticket before = first_new_.from > now ? first_new_.what : ~Ticket{0};
+  command.deliver(commands, now, before);
+  const auto is_due = [now](const auto& called) { return !called.empty() && called.front().from <= now; };
+  while (is_due(doorbells_) && board_of(doorbells_.front().what.kind).can_push(now)) {
+    board_of(doorbells_.front().what.kind).push(now, doorbells_.front().what);
     doorbells_.pop_front();
   }
-  while (!operations_.empty() && tag_operations.can_push(now)) {
-    tag_operations.push(now, operations_.front());
+  while (is_due(operations_) && tag_operations.can_push(now)) {
+    tag_operations.push(now, operations_.front().what);
     operations_.pop_front();
   }
+  const bool blocked = is_due(doorbells_) || is_due(operations_) || command.waits(before);
   const bool waits = !doorbells_.empty() || !operations_.empty() || command.waiting() > 0;
-  return rest(now, waits ? Activity::kBlocked : Activity::kStarved, waits ? now + 1 : kNever);
+  return rest(now, blocked ? Activity::kBlocked : Activity::kStarved, waits ? now + 1 : kNever);
 }
 
 }  // namespace rxnic

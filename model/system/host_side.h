@@ -4,7 +4,8 @@
 //
 //   R1  Doorbells, tag operations and commands reach the NIC in the order of the calls, as there is room for them.
 //   R2  Objects that exist before the first cycle are made with `setup`, in no time; later ones by commands.
-//   R3  Handlers are called within a cycle of the model: they may call anything here, and must not wait.
+//   R3  Handlers are called within a cycle of the model: they may call anything here, and must not wait. What is called
+//       within a cycle goes to the NIC in the next one at the earliest, whoever is stepped first.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "model/nic/host_ports.h"
 #include "model/nic/nic.h"
 #include "model/nic/nic_setup.h"
+#include "model/system/handler.h"
 
 namespace rxnic {
 
@@ -39,9 +41,9 @@ class HostSide final : public Block, public DriverPorts {
   // Sends the command of this ticket; `then` gets its reply.
   void give(Ticket ticket, ReplyHandler then = {});
   // CQEs of a CQ have become visible in host memory.
-  void on_completion(CompletionHandler handler) { completion_ = std::move(handler); }
+  void on_completion(CompletionHandler handler) { completion_.set(std::move(handler)); }
   // An SRQ's limit, a CQ's or a QP's event, a page request.
-  void on_event(EventHandler handler) { event_ = std::move(handler); }
+  void on_event(EventHandler handler) { event_.set(std::move(handler)); }
 
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(completions_), h.mix(events_); }
@@ -52,10 +54,16 @@ class HostSide final : public Block, public DriverPorts {
   Out<Doorbell>& board_of(DoorbellKind kind);
 
   const bool sends_;
-  CompletionHandler completion_;
-  EventHandler event_;
-  std::deque<Doorbell> doorbells_;
-  std::deque<TagOperation> operations_;
+  template <class T>
+  struct Called {
+    T what;
+    Cycle from;  // (R3)
+  };
+  Handler<const HostNotice&> completion_;
+  Handler<const Event&> event_;
+  std::deque<Called<Doorbell>> doorbells_;
+  std::deque<Called<TagOperation>> operations_;
+  Called<Ticket> first_new_{~Ticket{0}, {}};  // of the commands: the first one that was given in a cycle
   std::map<Ticket, ReplyHandler> given_;
   std::uint64_t completions_ = 0, events_ = 0;
 };

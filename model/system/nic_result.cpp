@@ -3,6 +3,18 @@
 
 namespace rxnic {
 
+namespace {
+
+void add_counts(std::vector<NamedCount>& to, const std::vector<NamedCount>& more) {
+  if (to.empty()) {
+    to = more;
+    return;
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) to[i].second += more[i].second;
+}
+
+}  // namespace
+
 void observe_qps(Nic& nic, WrittenCompletions& written, QpObserver& observer) {
   for (QpNotifier* block :
        std::initializer_list<QpNotifier*>{&nic.transport_checker, &nic.ack_generator, &nic.dma_engine, &written}) {
@@ -44,6 +56,18 @@ NicResult nic_result(Nic& nic) {
   r.error_cqes = nic.cqe_generator.counters().error_cqes;
   collect_blocks(nic, r);
   return r;
+}
+
+void add_nic(NicResult& sum, const NicResult& one) {
+  sum.packets.seen += one.packets.seen;
+  sum.packets.accepted += one.packets.accepted;
+  sum.packets.not_rdma += one.packets.not_rdma;
+  for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
+  sum.messages += one.messages;
+  sum.cqes += one.cqes;
+  sum.error_cqes += one.error_cqes;
+  add_counts(sum.transport, one.transport);
+  add_counts(sum.events, one.events);
 }
 
 }  // namespace rxnic

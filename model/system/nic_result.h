@@ -29,5 +29,7 @@ void collect_time(Engine& engine, RunResult& r);
 void collect_blocks(Nic& nic, NicResult& r);
 // The blocks, and what the NIC itself has counted of packets, messages and completions.
 NicResult nic_result(Nic& nic);
+// Adds what one NIC has counted to the sum over all, but for payload and latencies.
+void add_nic(NicResult& sum, const NicResult& one);
 
 }  // namespace rxnic

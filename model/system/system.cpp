@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "model/params/descriptor.h"
 #include "model/system/nic_result.h"
 
 namespace rxnic {
@@ -15,6 +17,38 @@ namespace {
 constexpr std::uint32_t kMostNics = 64;  // of a fabric, too
 
 std::string named(const char* what, std::uint32_t n) { return what + std::to_string(n); }
+
+// What Fabric takes from the system's parameters holds for the lines of all NICs.
+bool has_same_lines(const Params& a, const Params& b) {
+  return std::ranges::all_of(param_descriptors(), [&](const ParamDescriptor& d) {
+    const bool of_lines = d.section == "fabric" || d.section == "wire" || (d.section == "nic" && d.key == "link_gbps");
+    return !of_lines || d.get(a) == d.get(b);
+  });
+}
+
+// Before anything is made of them.
+const SystemOptions& checked(const SystemOptions& o) {
+  if (o.nics == 0 || o.nics > kMostNics) {
+    throw std::invalid_argument(fmt::format("nics: found {}; expected 1 to {}", o.nics, kMostNics));
+  }
+  if (!o.each.empty() && o.each.size() != o.nics) {
+    throw std::invalid_argument(fmt::format("each: found {} configurations; expected {}", o.each.size(), o.nics));
+  }
+  check_params(o.params);
+  for (const Params& params : o.each) {
+    check_params(params);
+    if (params.nic.clock_period_ps != o.params.nic.clock_period_ps) {  // (R3)
+      throw std::invalid_argument(fmt::format("nic.clock_period_ps: found {}; expected {}, as of the system",
+                                              params.nic.clock_period_ps, o.params.nic.clock_period_ps));
+    }
+    if (o.fabric && !has_same_lines(params, o.params)) {  // (R2)
+      throw std::invalid_argument(
+          "each: found another nic.link_gbps, or other parameters of wire or fabric; on a "
+          "fabric expected those of the system");
+    }
+  }
+  return o;
+}
 
 }  // namespace
 
@@ -59,19 +93,19 @@ class System::Memory final : public HostMemory {
 
 struct System::Station {
   Station(const SystemOptions& o, std::uint32_t n, Engine& engine, HostMemory& shared)
-      : memory(shared),
-        nic(named("nic", n).c_str(), o.each.empty() ? o.params : o.each[n], memory, engine,
-            {o.requester, o.blocks, o.policies}),
+      : params(o.each.empty() ? o.params : o.each[n]),
+        memory(shared),
+        nic(named("nic", n).c_str(), params, memory, engine, {o.requester, o.blocks, o.policies}),
         host(named("host", n).c_str(), memory, nic) {
     engine.add(host);
     if (o.fabric) return;
-    wire =
-        std::make_unique<WireEnd>(named("wire", n).c_str(), o.each.empty() ? o.params : o.each[n], nic.shared.packets);
+    wire = std::make_unique<WireEnd>(named("wire", n).c_str(), params, nic.shared.packets);
     wire->to_nic.bind(nic.wire_in);
     wire->responses.bind(nic.wire_out);
     if (o.requester) wire->requests.bind(nic.requests_out);
     engine.add(*wire);
   }
+  const Params params;
   Memory memory;
   Nic nic;
   HostSide host;
@@ -79,19 +113,9 @@ struct System::Station {
 };
 
 System::System(const sc_core::sc_module_name& name, const SystemOptions& o, HostMemory& memory)
-    : sc_module(name), engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order, o.quantum_cycles}) {
-  if (o.nics == 0 || o.nics > kMostNics) {
-    throw std::invalid_argument(fmt::format("nics: found {}; expected 1 to {}", o.nics, kMostNics));
-  }
-  if (!o.each.empty() && o.each.size() != o.nics) {
-    throw std::invalid_argument(fmt::format("each: found {} configurations; expected {}", o.each.size(), o.nics));
-  }
-  for (const Params& params : o.each) {
-    if (params.nic.clock_period_ps != o.params.nic.clock_period_ps) {  // (R3)
-      throw std::invalid_argument(fmt::format("nic.clock_period_ps: found {}; expected {}, as of the system",
-                                              params.nic.clock_period_ps, o.params.nic.clock_period_ps));
-    }
-  }
+    : sc_module(name),
+      engine("engine", {checked(o).params.nic.clock_period_ps, o.mode, o.order, o.quantum_cycles}),
+      params_(o.params) {
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_.push_back(std::make_unique<Station>(o, n, engine, memory));
   }
@@ -117,18 +141,38 @@ WireEnd& System::wire(std::uint32_t n) {
 
 void System::attach(std::uint32_t n, const PortAddress& address) {
   if (fabric_ == nullptr) throw std::logic_error("attach: found no fabric; expected SystemOptions with one");
-  fabric_->attach(station(n).nic, address);
+  Station& s = station(n);
+  if (n != attached_) {
+    throw std::logic_error(fmt::format("attach: found NIC {}; expected {}", n,
+                                       attached_ < nics() ? std::to_string(attached_) : "none, all are attached"));
+  }
+  const std::uint32_t most = s.params.rx_parser.own_addresses;
+  if (address.addresses.size() > most) {
+    throw std::invalid_argument(fmt::format("attach: found {} addresses; expected at most {} (rx_parser.own_addresses)",
+                                            address.addresses.size(), most));
+  }
+  fabric_->attach(s.nic, address);
+  ++attached_;
+}
+
+void System::start_of_simulation() {
+  if (fabric_ == nullptr || attached_ == nics()) return;
+  throw std::logic_error(fmt::format("fabric: found {} NICs attached; expected all {}", attached_, nics()));
 }
 
 RunResult System::result() {
   RunResult r;
+  r.params = params_;
+  r.mode = engine_mode_name(engine.mode());
   collect_time(engine, r);
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& s : stations_) {
     r.nics.push_back(nic_result(s->nic));
+    add_nic(r, r.nics.back());
     h.mix(s->memory.digest());
   }
+  if (fabric_ != nullptr) r.fabric = named_counts(fabric_->counters());
   r.state_hash = h.value();
   return r;
 }

@@ -9,8 +9,11 @@
 //     sc_core::sc_start();
 //
 //   R1  Each NIC has tables of its own; `memory` is what their DMA reaches besides, at bus addresses below 2^62.
-//   R2  Each NIC has a wire of its own, or all are on a fabric (SystemOptions::fabric): then there is no wire().
+//   R2  Each NIC has a wire of its own, or all are on a fabric (SystemOptions::fabric): then there is no wire(). All
+//       lines of a fabric have the parameters of the system.
 //   R3  All NICs are in one clock domain.
+//   R4  Nothing that is called from handlers depends on the engine's mode or the step order (wire_end.h, host_side.h).
+//   R5  sc_stop() ends the simulation when the model gives the kernel its turn, Engine::stop() with the cycle.
 #pragma once
 
 #include <memory>
@@ -47,7 +50,8 @@ struct TableTraffic {
 
 class System final : public sc_core::sc_module {
  public:
-  // Throws std::invalid_argument: a number of NICs that there may not be, parameters that do not go together. (R3)
+  // Throws std::invalid_argument: a number of NICs that there may not be, a parameter out of its range. Likewise for
+  // parameters that do not go together (R2, R3), and for a kernel whose time has no picoseconds.
   System(const sc_core::sc_module_name& name, const SystemOptions& options, HostMemory& memory);
   ~System() override;
 
@@ -57,10 +61,14 @@ class System final : public sc_core::sc_module {
   WireEnd& wire(std::uint32_t n);  // (R2)
   HostSide& host(std::uint32_t n);
   const TableTraffic& tables(std::uint32_t n);
-  // On a fabric, before the simulation starts: the addresses by which NIC n is found; each NIC once, in order.
+  // On a fabric, before the simulation starts: the addresses by which NIC n is found; each NIC once, in order. Throws
+  // std::logic_error when that is not so (sc_start() does, too), std::invalid_argument for too many addresses.
   void attach(std::uint32_t n, const PortAddress& address);
 
-  // The figures of a report so far: packets, events, blocks and counters of each NIC.
+  // The figures of a report so far: the system's parameters, cycles, state hash, and what each NIC has counted, with
+  // the sums over all. Payload, latencies and tables stay empty: they are an observer's (model/system/latencies.h). The
+  // model may have run ahead of sc_time_stamp(), by `quantum_cycles` at most: it knows no end of sc_start(T). To look
+  // at a time, have a process wait until then.
   RunResult result();
 
   Engine engine;
@@ -70,8 +78,12 @@ class System final : public sc_core::sc_module {
   struct Station;  // a NIC and what belongs to it
   Station& station(std::uint32_t n);
 
+  void start_of_simulation() override;
+
+  const Params params_;
   std::vector<std::unique_ptr<Station>> stations_;
   std::unique_ptr<Fabric> fabric_;
+  std::uint32_t attached_ = 0;
 };
 
 }  // namespace rxnic

@@ -19,11 +19,15 @@ WireEnd::WireEnd(const sc_core::sc_module_name& name, const Params& params, Pack
       packets_(packets) {}
 
 void WireEnd::send(Bytes frame, LinkLayer link) {
-  if (frame.size() > kMaxFrameBytes) {
-    throw std::invalid_argument("frame: found " + std::to_string(frame.size()) + " bytes; expected at most " +
+  if (frame.empty() || frame.size() > kMaxFrameBytes) {
+    throw std::invalid_argument("frame: found " + std::to_string(frame.size()) + " bytes; expected 1 to " +
                                 std::to_string(kMaxFrameBytes));
   }
-  frames_.push_back({{frame.begin(), frame.end()}, link});
+  if (link != LinkLayer::kEthernet && link != LinkLayer::kInfiniband) {
+    throw std::invalid_argument("frame: found link layer " + std::to_string(static_cast<unsigned>(link)) +
+                                "; expected one of LinkLayer");
+  }
+  frames_.push_back({{frame.begin(), frame.end()}, link, from_call()});
   ++sent_;
   wake();
 }
@@ -33,12 +37,15 @@ Cycle WireEnd::cycle_of(double time_ps) const { return cycle_at_or_after(time_ps
 // (1) what arrives at the NIC, (2) what leaves it
 Cycle WireEnd::step(Cycle now) {
   const Cycle next = std::min(arrive(now), leave(now));
-  return rest(now, next == kNever ? Activity::kStarved : Activity::kBusy, next);
+  const Activity activity = next == kNever ? Activity::kStarved : Activity::kBusy;
+  const bool later = !frames_.empty() && frames_.front().known > now;  // (R3)
+  return rest(now, activity, later ? earliest(next, frames_.front().known) : next);
 }
 
 Cycle WireEnd::arrive(Cycle now) {
   while (!frames_.empty()) {
     Frame& frame = frames_.front();
+    if (frame.known > now) return kNever;
     if (!frame.on_the_line) {  // (R1)
       const double now_ps = static_cast<double>(now.count * period_ps_);
       in_free_ps_ = std::max(in_free_ps_, now_ps) + line_ps(frame.bytes.size());
@@ -58,6 +65,7 @@ Cycle WireEnd::arrive(Cycle now) {
     to_nic.push(now, WireFrame{h, static_cast<std::uint16_t>(frame.bytes.size()), frame.link, false, false});
     in_free_ps_ = std::max(in_free_ps_, static_cast<double>(now.count * period_ps_) - static_cast<double>(period_ps_));
     frames_.pop_front();
+    accepted_();
   }
   return kNever;
 }
@@ -67,14 +75,14 @@ Cycle WireEnd::leave(Cycle now) {
   for (;;) {
     In<WireFrame>* const from = responses.can_pop(now)                      ? &responses
                                 : requests.bound() && requests.can_pop(now) ? &requests
-                                                                            : nullptr;  // (R3)
+                                                                            : nullptr;  // (R4)
     if (from == nullptr) return kNever;
     if (out_free_ps_ > now_ps) return cycle_of(out_free_ps_);
     const PacketHandle h = from->pop(now).buffer;
     const Packet& p = packets_[h];
     out_free_ps_ = std::max(out_free_ps_, now_ps) + line_ps(p.frame_bytes);
     ++received_;
-    if (handler_) handler_(p.frame_view(), static_cast<std::uint64_t>(std::llround(out_free_ps_)));
+    handler_(p.frame_view(), static_cast<std::uint64_t>(std::llround(out_free_ps_)));
     packets_.release(h);
   }
 }

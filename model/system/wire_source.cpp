@@ -59,7 +59,7 @@ Cycle WireSource::step(Cycle now) {
     if (begins_ > now) return rest(now, Activity::kStarved, begins_, Activity::kBusy, due_);
     if (due_ > now) return rest(now, Activity::kBusy, due_);
     if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
-      if (packets_.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);
+      if (emitted_ == now || !packets_.was_empty()) return rest(now, Activity::kBlocked, now + 1);
       stream_.control(item_, driver_);
       have_item_ = false;
       continue;
@@ -98,6 +98,7 @@ inline void WireSource::emit(Cycle now) {
   line_free_ps_ = std::max(line_free_ps_,
                            static_cast<double>(now.count - (now.count == 0 ? 0 : 1)) * static_cast<double>(period_ps_));
   wire.push(now, frame);
+  emitted_ = now;
   ++frames_;
 }
 

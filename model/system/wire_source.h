@@ -103,6 +103,7 @@ class WireSource final : public Block {
   double line_free_ps_ = 0;  // when the line has carried all frames so far
   Cycle begins_{}, due_{};   // the line carries the frame between them
   std::uint64_t frames_ = 0;
+  Cycle emitted_ = kNever;  // the last of them
 };
 
 }  // namespace rxnic

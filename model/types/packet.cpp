@@ -41,6 +41,7 @@ PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {
 PacketHandle PacketPool::allocate(PacketClass c, std::size_t bytes) {
   assert(available(c));
   --quotas_[static_cast<std::size_t>(c)].left;
+  if (now_ != nullptr) allocated_in_ = *now_;
   if (free_count_ == 0) add_chunk();
   const PacketHandle h = free_[--free_count_];
   Packet& p = (*this)[h];

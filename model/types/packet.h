@@ -127,6 +127,14 @@ class PacketPool {
     return std::find(free_.begin(), end, h) != end;
   }
   std::uint32_t in_use() const { return static_cast<std::uint32_t>(packets_.size()) - free_count_; }
+  // Whether no packet was in use when the present cycle began, whoever has been stepped in it. For a NIC without
+  // requester.
+  bool was_empty() const {
+    if (now_ == nullptr) return in_use() == 0;
+    // While none is in use only one block allocates, for an answer that it owes: one in a cycle.
+    const bool all_are_new = in_use() == 0 || (in_use() == 1 && allocated_in_ == *now_);
+    return all_are_new && std::ranges::none_of(quotas_, [this](const Quota& q) { return q.released_in == *now_; });
+  }
 
  private:
   struct Quota {
@@ -143,6 +151,7 @@ class PacketPool {
   std::vector<Packet*> packets_;    // by handle
   std::vector<PacketHandle> free_;  // the first free_count_; as long as there are packets
   std::uint32_t free_count_ = 0;
+  Cycle allocated_in_ = kNever;  // the latest one
 };
 
 }  // namespace rxnic

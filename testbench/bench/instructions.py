@@ -113,7 +113,11 @@ def profile(command, collect=None):
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise InstructionError(f"{pathlib.Path(command[0]).name}: exit status {done.returncode}:\n{done.stderr}")
-        return functions_of(file.read_text())
+        counts = functions_of(file.read_text())
+        if not counts:
+            raise InstructionError(f"{pathlib.Path(command[0]).name}: found no instructions of {collect or 'it'}; "
+                                   "expected some: is the program stripped?")
+        return counts
 
 
 class Counter:
@@ -168,7 +172,7 @@ def read_budgets(preset):
 
 def excess(case, counted, budgets):
     """What is above its budget, in words."""
-    found = []
+    found = [] if counted.get("total") else [f"{case}: found no instructions; expected some"]
     for name, budget in ((name, budget) for name, budget in budgets.items() if name not in UNSTEADY):
         count = counted.get(name, 0)
         if count > max(budget * (1 + TOLERANCE), budget + FEW_INSTRUCTIONS):

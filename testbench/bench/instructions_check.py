@@ -60,7 +60,8 @@ def parts(bench):
     for counted, expected in [({"total": 1020, "dma_engine": 612, "engine": 110}, []),
                               ({"total": 1021, "dma_engine": 612, "engine": 110}, ["total"]),
                               ({"total": 1020, "dma_engine": 613, "engine": 110}, ["dma_engine"]),
-                              ({"total": 1020, "dma_engine": 612, "engine": 111}, ["engine"]), ({"total": 0}, [])]:
+                              ({"total": 1020, "dma_engine": 612, "engine": 111}, ["engine"]), ({"total": 1}, []),
+                              ({"total": 0}, ["found no instructions; expected some"])]:
         named = [text.split(": ")[1] for text in instructions.excess("case", counted, budgets)]
         bench.expect_equal(named, expected, f"{counted}: passed budgets")
 

@@ -50,11 +50,18 @@ def program(bench):
     done_well(bench, "a command in Python", rxnic, "sweep", "--help", env={**os.environ, "RXNIC": "none"})
     seen = done_well(bench, "run", rxnic, "run", "--quiet", "--out", "live", "--", "sh", "-c", "echo $LD_LIBRARY_PATH")
     bench.expect(seen.stdout.startswith(str(prefix / "lib" / "rxnic")), f"the library's folder: {seen.stdout}")
+    for name in ("two words", "a:b"):
+        prefix = prefix.rename(bench.folder / name)
+        done = bench.start(prefix / "bin" / "rxnic", "run", "--quiet", "--out", "live", "--", "true")
+        bench.expect("found a space, colon or semicolon" in done.stderr, f"{name}: {done.stderr}")
+        bench.expect_equal(done.returncode, 1, name)
+    prefix = prefix.rename(bench.folder / "moved")
     blocks = {path.stem for path in (e2e.ROOT / "rtl").glob("*.sv")
               if (e2e.ROOT / "model" / "ports" / f"{path.stem}_ports.h").is_file()}
     for words, wanted in (("rep", {"replay", "report"}), ("replay --lock", {"--lockstep"}), ("replay --rtl ''", blocks),
                           ("run --lockstep ''", blocks), ("replay --psn s", {"strict"}),
-                          ("sweep --dry", {"--dry-run"})):
+                          ("sweep --dry", {"--dry-run"}), ("why --config nic_4", {"nic_400g_gen5"}),
+                          ("replay --set dma_engine.tlp", {"dma_engine.tlp_rate_mbps="})):
         text = (f". {prefix}/share/bash-completion/completions/rxnic; COMP_WORDS=({rxnic} {words}); "
                 "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rxnic; echo ${COMPREPLY[*]}")
         bench.expect_equal(set(done_well(bench, "completion", "bash", "-c", text).stdout.split()), wanted, words)

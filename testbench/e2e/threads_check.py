@@ -53,6 +53,31 @@ def one_core(bench):
     bench.expect(len(both[0].stdout) > 100 and both[0].stdout == both[1].stdout, "diagnose differs on one core")
 
 
+def none_left(bench):
+    """A user who may start no thread gets the result of one core, and no error."""
+    if os.geteuid() != 0:
+        raise e2e.Skip("root, to become a user who may start no thread")
+    bench.folder.chmod(0o777)
+    nobody = bench.folder / "nobody"
+    nobody.mkdir()
+    nobody.chmod(0o777)
+    program, sample = nobody / "rxnic", nobody / "sample.pcap"
+    shutil.copy(bench.options.rxnic, program)
+    shutil.copy(e2e.SAMPLE, sample)
+    limited = ["setpriv", "--reuid", "64123", "--regid", "64123", "--clear-groups", "prlimit", "--nproc=1"]
+    for command in (["replay", "sample.pcap", "--quiet", "--out", "run"], ["diagnose", "sample.pcap"]):
+        done = [bench.start(*how, program, *command, cwd=nobody) for how in (limited, [])]
+        bench.expect_equal([run.returncode for run in done], [0, 0], f"{command[0]}: {done[0].stderr}")
+        bench.expect_equal(done[0].stdout, done[1].stdout, command[0])
+        if command[0] == "replay":
+            shutil.rmtree(nobody / "run")
+    bench.start(*limited, program, "replay", "sample.pcap", "--quiet", "--out", "limited", cwd=nobody)
+    bench.rxnic("replay", sample, "--quiet", "--out", "free")
+    written = [files_of(nobody / "limited"), files_of(bench.folder / "free")]
+    bench.expect_equal(sorted(written[0]), ["report.json", "responses.pcap"], "files")
+    bench.expect(written[0]["responses.pcap"] == written[1]["responses.pcap"], "responses.pcap")
+
+
 def cut(bench):
     """A capture that ends in a record gives the same warning and the same report on one core."""
     whole = e2e.SAMPLE.read_bytes()
@@ -80,7 +105,7 @@ def races(bench):
 
 
 def main():
-    checks = {check.__name__: check for check in (one_core, cut, races)}
+    checks = {check.__name__: check for check in (one_core, none_left, cut, races)}
     parser = e2e.parser_for(__doc__, checks)
     parser.add_argument("--make-traffic", required=True, metavar="FILE", help="the program that writes traffic")
     return e2e.run(parser, checks)

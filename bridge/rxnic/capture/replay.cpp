@@ -166,18 +166,6 @@ Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& surve
 
 }  // namespace
 
-const char* engine_mode_name(EngineMode m) {
-  switch (m) {
-    case EngineMode::kFast:
-      return "fast";
-    case EngineMode::kStepAll:
-      return "step-all";
-    case EngineMode::kPerCycle:
-      return "per-cycle";
-  }
-  return "";
-}
-
 CaptureReader open_capture(const ReplayOptions& o) {
   CaptureReader reader(o.trace);
   if (o.fill_truncated) reader.fill_cut_payloads(&seal);
@@ -306,6 +294,10 @@ RunResult replay(const ReplayOptions& o) {
   if (rtl && !answers.ended()) rtl->refuse_packets_inside(sim.nic.shared.ledger.counters(), sim.engine.now());
   if (rtl) rtl->leave_unknown_out(r);
   r.sniffer.copies = stream.over() ? filter.copies() : stream.copies();
+  if (const std::uint64_t again = stream.captured() + stream.copies(); stream.over() && again != r.captured) {
+    r.warnings.push_back(fmt::format("the capture changed while it was read: {} packets before the simulation, then {}",
+                                     r.captured, again));
+  }
   report_sniffer(effects, sim.source, r);
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();

@@ -50,9 +50,6 @@ struct ReplayOptions {
   bool threads = has_second_core();  // stages beside the simulation have threads of their own
 };
 
-// As a report names it.
-const char* engine_mode_name(EngineMode m);
-
 // The capture as a replay reads it. Throws TraceError.
 CaptureReader open_capture(const ReplayOptions& options);
 

@@ -9,7 +9,7 @@
 //   R4  An error in a stage comes out of it where the next item would. Ahead throws it behind what was made before,
 //       Behind from the next add() or finish(). A stage that is destroyed ends its thread.
 //   R5  Without threads an item is made when it is asked for, and used when it is given. A process that may use one
-//       core alone has no threads.
+//       core alone has no threads. Nor has one that may not start any (RLIMIT_NPROC, a limit of its cgroup).
 #pragma once
 
 #include <sched.h>
@@ -20,6 +20,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -29,6 +30,16 @@ namespace rxnic {
 inline bool has_second_core() {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) > 1;
+}
+
+// Without a thread when the system has none (R5).
+template <class Run>
+std::jthread thread_if_any(Run run) {
+  try {
+    return std::jthread(std::move(run));
+  } catch (const std::system_error&) {
+    return {};
+  }
 }
 
 // Between two threads: one puts, the other takes. They never both wait: all slots are full, or none is.
@@ -76,7 +87,7 @@ class Ahead {
  public:
   using Make = std::function<bool(T&)>;  // false: there is no more
   Ahead(Make make, bool thread) : make_(std::move(make)) {
-    if (thread) thread_ = std::jthread([this] { run(); });
+    if (thread) thread_ = thread_if_any([this] { run(); });
   }
   ~Ahead() { made_.close(); }
   Ahead(const Ahead&) = delete;
@@ -112,7 +123,7 @@ class Behind {
  public:
   using Use = std::function<void(T&)>;  // leaves the item as one that was never used, but for its memory
   Behind(Use use, bool thread) : use_(std::move(use)) {
-    if (thread) thread_ = std::jthread([this] { run(); });
+    if (thread) thread_ = thread_if_any([this] { run(); });
   }
   ~Behind() { given_.close(); }
   Behind(const Behind&) = delete;

@@ -9,8 +9,11 @@ _rxnic() {
   done
   help=$("$program" ${command:+"$command"} --help 2>/dev/null) || return 0
   case $before in
-    --set) choices=$("$program" params --json 2>/dev/null | sed -n 's/.*"name": *"\([a-z_.]*\)".*/\1=/p') ;;
-    --config) choices=$(sed -n 's/.*one of \(nic_[a-z0-9_, ]*\).*/\1/p' <<<"$help" | tr -d ',') ;;
+    --set)  # sections, and in them keys
+      choices=$("$program" params --json 2>/dev/null | sed -n '/^  "/{s/^  "\([a-z_]*\)".*/\1/;h}
+        /^    "/{s/^    "\([a-z_0-9]*\)".*/\1=/;G;s/\(.*\)\n\(.*\)/\2.\1/p}') ;;
+    --config) choices=$("$program" replay --help 2>/dev/null |
+      sed -n 's/.*one of \(nic_[a-z0-9_, ]*\).*/\1/p' | tr -d ',') ;;
     -*) choices=$(sed -n "s/^ *$before [^{]*{\([^}]*\)}.*/\1/p" <<<"$help" | tr ',' ' ') ;;
     *) choices='' ;;
   esac

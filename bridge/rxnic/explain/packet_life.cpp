@@ -7,6 +7,7 @@
 
 #include "model/types/completion.h"
 #include "model/types/opcode.h"
+#include "model/types/receive_path.h"
 
 namespace rxnic {
 

@@ -15,6 +15,7 @@
 #include "model/system/units.h"
 #include "model/types/completion.h"
 #include "model/types/opcode.h"
+#include "model/types/receive_path.h"
 #include "model/types/syndrome.h"
 
 namespace rxnic {

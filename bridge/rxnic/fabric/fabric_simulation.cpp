@@ -40,26 +40,6 @@ constexpr const char* kNoProgram =
     "no program opened a NIC: none uses verbs, or none could load the model's libibverbs.so.1 (a program that is "
     "statically linked, is set-user-ID, or has an RPATH to another one)";
 
-void add(std::vector<NamedCount>& to, const std::vector<NamedCount>& more) {
-  if (to.empty()) {
-    to = more;
-    return;
-  }
-  for (std::size_t i = 0; i < more.size(); ++i) to[i].second += more[i].second;
-}
-
-void add(NicResult& sum, const NicResult& one) {
-  sum.packets.seen += one.packets.seen;
-  sum.packets.accepted += one.packets.accepted;
-  sum.packets.not_rdma += one.packets.not_rdma;
-  for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
-  sum.messages += one.messages;
-  sum.cqes += one.cqes;
-  sum.error_cqes += one.error_cqes;
-  add(sum.transport, one.transport);
-  add(sum.events, one.events);
-}
-
 }  // namespace
 
 FabricSimulation::FabricSimulation(const Options& o, Programs& programs, ProgramMemory& memory)
@@ -187,7 +167,7 @@ void FabricSimulation::collect(RunResult& r) {
   std::vector<const Latencies*> all;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     statistics_.latencies(n).collect(r.nics[n]);
-    add(r, r.nics[n]);
+    add_nic(r, r.nics[n]);
     latencies.add(statistics_.latencies(n));
     all.push_back(&statistics_.latencies(n));
   }

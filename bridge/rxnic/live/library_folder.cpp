@@ -22,6 +22,13 @@ std::string value_of(const char* variable) {
   return value != nullptr ? value : "";
 }
 
+// The dynamic loader knows no quotes.
+void refuse_separators(const std::string& path, const char* variable, const char* separators, const char* otherwise) {
+  if (path.find_first_of(separators) == std::string::npos) return;
+  throw std::runtime_error(path + ": found a space, colon or semicolon; expected none, since " + variable +
+                           " names this file" + otherwise);
+}
+
 std::string in_front_of(const char* variable, const std::string& first) {
   const std::string before = value_of(variable);
   return before.empty() ? first : first + ":" + before;
@@ -49,7 +56,10 @@ std::string library_folder() {
                            kFolderVariable + " names its folder)");
 }
 
-std::string library_path(const std::string& folder) { return in_front_of(kPathVariable, folder); }
+std::string library_path(const std::string& folder) {
+  refuse_separators(folder, kPathVariable, ":;", ": install rxnic elsewhere");
+  return in_front_of(kPathVariable, folder);
+}
 
 std::string preload_path(const std::string& folder) {
   const std::filesystem::path library = std::filesystem::path(folder) / kPreloadedLibrary;
@@ -58,6 +68,8 @@ std::string preload_path(const std::string& folder) {
     throw std::runtime_error(library.string() + ": found nothing; expected the library that shows programs the files " +
                              "of their NICs (--no-device-files: without them)");
   }
+  refuse_separators(library.string(), kPreloadVariable, " :",
+                    ": install rxnic elsewhere, or --no-device-files: without the files of the NICs");
   return in_front_of(kPreloadVariable, library.string());
 }
 

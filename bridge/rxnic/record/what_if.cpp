@@ -145,7 +145,7 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   r.overrides.insert(r.overrides.end(), o.overrides.begin(), o.overrides.end());
   r.params = params;
   r.seed = header.seed;
-  r.mode = o.mode == EngineMode::kFast ? "fast" : o.mode == EngineMode::kStepAll ? "step-all" : "per-cycle";
+  r.mode = engine_mode_name(o.mode);
 
   ReplayState state;
   PlannedMemory memory(plan);

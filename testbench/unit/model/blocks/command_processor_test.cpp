@@ -248,13 +248,32 @@ TEST(CommandProcessor, CqesMoveToTheNewRingInOrderWithTheirOwnerBits) {  // R7
 TEST(CommandProcessor, AResizeThatDoesNotFitIsRefused) {  // R7
   Bench bench;
   auto& fixture = bench.keep<Fixture>(bench);
-  fixture.host.store(kMailbox, CqContext{});
+  CqContext cq;
+  cq.slots = 16;
+  fixture.host.store(kMailbox, cq);
   fixture.cqs.answer.fits = false;
   fixture.give(10, CommandKind::kResizeCq, 9);
   bench.run();
   EXPECT_EQ(fixture.reply().status, CommandStatus::kRefused);
   EXPECT_EQ(fixture.asked, Asked{"cq"});
   EXPECT_EQ(fixture.dut.counters().refused, 1u);
+}
+
+TEST(CommandProcessor, ACqWhoseSlotsAreNoPowerOfTwoIsRefused) {  // R9
+  for (const CommandKind kind : {CommandKind::kCreateCq, CommandKind::kResizeCq}) {
+    for (const std::uint32_t slots : {0u, 3u, 4u}) {
+      Bench bench;
+      auto& fixture = bench.keep<Fixture>(bench);
+      CqContext cq;
+      cq.slots = slots;
+      fixture.host.store(kMailbox, cq);
+      fixture.cqs.answer.stride = 64;
+      fixture.give(10, kind, 9);
+      bench.run();
+      EXPECT_EQ(fixture.reply().status == CommandStatus::kRefused, slots != 4) << slots;
+      EXPECT_EQ(fixture.asked.empty(), slots != 4) << slots;
+    }
+  }
 }
 
 TEST(CommandProcessor, ARegionIsItsEntryInTheTable) {  // R8

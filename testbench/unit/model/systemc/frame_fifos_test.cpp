@@ -116,8 +116,9 @@ TEST(FrameFifos, AFrameThatIsTooLongEndsTheRunWithItsSize) {
 class Answers final : public Receiver {
  public:
   SC_HAS_PROCESS(Answers);
-  Answers(std::uint32_t messages, std::uint64_t from_us)
-      : Receiver("answers", options(), {1, messages}), from(from_us) {
+  Answers(std::uint32_t messages, std::uint64_t from_us) : Answers({1, messages}, from_us, options()) {}
+  Answers(const Shape& messages, std::uint64_t from_us, const SystemOptions& of)
+      : Receiver("answers", of, messages), from(from_us) {
     fifos.in.bind(to_nic);
     fifos.out.bind(from_nic);
     SC_THREAD(take);
@@ -138,6 +139,26 @@ class Answers final : public Receiver {
   }
   FrameFifos fifos{"fifos", system, 0};
 };
+
+TEST(FrameFifos, AWriterFeelsANicThatDoesNotAcceptFrames) {  // R1
+  constexpr std::uint32_t kFrames = 400;
+  const Kernel kernel;
+  SystemOptions slow = options();
+  slow.params.dma_engine.tlp_rate_mbps = 1000;  // a hundredth of the line
+  slow.params.rx_parser.out_depth = 2;
+  slow.params.wire.rx_buffer_bytes = 16384;
+  Answers answers({.queues = 1, .messages = kFrames, .bytes = 1000, .gap_ns = 1}, 0, slow);
+  std::size_t most = 0;
+  Outsider watcher("watcher", [&] {
+    for (int n = 0; n < 1000; ++n) {
+      sc_core::wait(1, sc_core::SC_US);
+      most = std::max(most, answers.system.wire(0).waiting());
+    }
+  });
+  start_simulation();
+  EXPECT_EQ(most, 2u) << "one is on the line, one more was taken";
+  EXPECT_EQ(answers.system.wire(0).sent(), kFrames);
+}
 
 TEST(FrameFifos, NoFrameIsLostWhileOutIsFull) {  // R2
   constexpr std::uint32_t kMessages = 50;        // within 20 us

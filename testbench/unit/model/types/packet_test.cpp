@@ -103,6 +103,25 @@ TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
   EXPECT_EQ(pool.in_use(), 1u);
 }
 
+TEST(PacketPool, WasEmptyIsWhatTheCycleBeganWith) {
+  Cycle now{5};
+  PacketPool pool({.receive = 4, .response = 4}, &now);
+  EXPECT_TRUE(pool.was_empty());
+  const PacketHandle first = pool.allocate(PacketClass::kReceive);
+  EXPECT_TRUE(pool.was_empty()) << "allocated in this cycle";
+  now = Cycle{6};
+  EXPECT_FALSE(pool.was_empty());
+  pool.release(first);
+  EXPECT_FALSE(pool.was_empty()) << "released in this cycle";
+  const PacketHandle second = pool.allocate(PacketClass::kResponse);
+  EXPECT_FALSE(pool.was_empty());
+  now = Cycle{7};
+  pool.release(second);
+  EXPECT_FALSE(pool.was_empty());
+  now = Cycle{8};
+  EXPECT_TRUE(pool.was_empty());
+}
+
 TEST(PacketPool, AClassWithoutALimitGrowsAndPacketsStay) {  // R2
   PacketPool pool({.receive = PacketPool::kNoLimit, .response = 1});
   const PacketHandle first = pool.allocate(PacketClass::kReceive);
