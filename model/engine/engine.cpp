@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#define SC_INCLUDE_DYNAMIC_PROCESSES  // sc_spawn()
 #include "model/engine/engine.h"
+
+#include <sysc/kernel/sc_spawn.h>
 
 #include <algorithm>
 #include <bit>

@@ -29,7 +29,7 @@ struct Frame {
 class FrameFifos final : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(FrameFifos);
-  // The wire of NIC `nic`. Nobody else may take its frames (WireEnd::on_frame).
+  // The wire of NIC `nic`. Nobody else may set its handlers (WireEnd::on_frame, on_accepted).
   FrameFifos(const sc_core::sc_module_name& name, System& system, std::uint32_t nic)
       : sc_module(name), engine_(system.engine), wire_(system.wire(nic)) {
     wire_.on_frame([this](Bytes frame, std::uint64_t time_ps) {

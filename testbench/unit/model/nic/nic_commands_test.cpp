@@ -104,6 +104,7 @@ TEST_F(NicCommandsTest, WhatDoesNotExistIsAnsweredAndChangesNothing) {  // R5
   no([](CommandQueue& driver) {
     CqContext cq;
     cq.number = Cqn{77};
+    cq.slots = 16;
     return driver.resize_cq(cq, 0);
   });
   no([](CommandQueue& driver) {
