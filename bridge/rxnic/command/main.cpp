@@ -14,7 +14,8 @@
 namespace {
 
 // The first 64 MiB of the heap are in the system's large pages, where it has some. A run of a short capture takes less
-// than half of its page faults so, and two thirds of its time. What is larger than 4 MiB has a mapping of its own.
+// than half of its page faults so, and two thirds of its time. Behind them, what is larger than 4 MiB has a mapping of
+// its own.
 void prepare_heap(int, char**, char**) {
   constexpr std::uintptr_t kHeap = 64u << 20, kLargest = 4u << 20, kLargePage = 2u << 20;
   mallopt(M_MMAP_THRESHOLD, kLargest);
