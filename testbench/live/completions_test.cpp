@@ -166,7 +166,7 @@ TEST_P(Completions, ModerationHoldsAnEventForItsPeriodOrUpToItsCount) {
     for (int again = 0; again < 4; ++again) least = std::min(least, wait(count, period_us, messages));
     return least;
   };
-  EXPECT_LT(soonest(0, 0, 1), 1000 * kMicrosecond) << "no timer runs yet";
+  EXPECT_LT(soonest(0, 0, 1), 60000 * kMicrosecond) << "no moderation yet";
   EXPECT_GE(wait(100, 1000, 1), 1000 * kMicrosecond) << "one completion of a hundred waits for the period";
   EXPECT_GE(wait(100, 3000, 5), 3000 * kMicrosecond);
   EXPECT_LT(soonest(5, 60000, 5), 60000 * kMicrosecond) << "the fifth does not";

@@ -35,6 +35,11 @@ class GivenBack:
 
     def __init__(self, bench, fabric, what="the simulator", pid=None):
         self.bench, self.fabric, self.what, self.pid = bench, fabric, what, pid
+        process = pid or fabric.simulator.process.pid
+        try:
+            pathlib.Path(f"/proc/{process}/maps").read_bytes()
+        except PermissionError as refused:  # root of a container, of a process of another user
+            raise e2e.Skip(f"what {what} has mapped may not be read: CAP_SYS_PTRACE") from refused
         self.idle = at_rest(fabric, pid)
         self.first = None
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t kFirst = 10 + 24 + 100;  // when the host has the data o
 // Three reads of 4 bytes, pushed at once, of which `p` lets two be in flight; the third starts in cycle `start`.
 void expect_the_third_waits(const DmaEngineParams& p, std::uint64_t start) {
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
   fixture.requests[kCqeClient]->push(Cycle{80}, fixture.write(0, 16));  // the other kind goes on (R7)
   bench.run_to(Cycle{kFirst - 1});
@@ -55,7 +55,7 @@ TEST(DmaEngineCredit, AReadThatIsLargerThanAllRoomStillRuns) {  // core/memory/p
   p.read_buffer_bytes = 256;
   p.completion_credits = 1;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 512));
   bench.run();
   EXPECT_EQ(fixture.completions[kWqeClient]->size(), 1u);
@@ -66,7 +66,7 @@ TEST(DmaEngineCredit, TheHostHoldsSoManyOperands) {  // R5: units of 16 bytes, r
   p.atomic_operations = AtomicOperations::kPcie;
   p.non_posted_data_credits = 1;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   DmaRequest add = fixture.read(0, 8);
   add.kind = DmaKind::kFetchAdd;
   fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 8));
@@ -87,7 +87,7 @@ TEST(DmaEngineCredit, TheHostHoldsSoManyWrites) {  // R6
   DmaEngineParams p = byte_a_cycle();
   p.posted_header_credits = 2;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   fixture.write_packet(Cycle{9}, fixture.packet({8, 8, 8}));
   bench.run();
   ASSERT_EQ(fixture.payload_done.size(), 1u);
@@ -106,7 +106,7 @@ DmaEngineParams drawn_latency() {
 std::vector<std::uint32_t> completed(DmaClient client, std::uint32_t bytes) {
   const auto c = static_cast<std::size_t>(client);
   Bench bench;
-  Fixture fixture(bench, drawn_latency());
+  DmaEngineFixture fixture(bench, drawn_latency());
   for (std::uint32_t i = 0; i < 200; ++i) fixture.requests[c]->push(Cycle{9}, fixture.read(i, bytes));
   bench.run();
   EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
@@ -134,7 +134,7 @@ TEST(DmaEngineCredit, OnlyTheTagCamsReadsAreCompletedInTheirOrder) {  // R9
 
 TEST(DmaEngineCredit, GatheredResponsesComeWhenTheirDataIsComplete) {  // R9, R12
   Bench bench;
-  Fixture fixture(bench, drawn_latency());
+  DmaEngineFixture fixture(bench, drawn_latency());
   auto& fences = bench.source(fixture.dut.fences);
   auto& fenced = bench.sink(fixture.dut.fenced);
   std::vector<PacketHandle> asked;
@@ -168,7 +168,7 @@ TEST(DmaEngineCredit, ASlowReadKeepsOnlyItsOwnTag) {  // R5, R9
   for (const DmaClient client : {DmaClient::kWqe, DmaClient::kTag}) {
     const auto c = static_cast<std::size_t>(client);
     Bench bench;
-    Fixture fixture(bench, p);
+    DmaEngineFixture fixture(bench, p);
     for (std::uint32_t i = 0; i < 40; ++i) fixture.requests[c]->push(Cycle{9}, fixture.read(i, 64));
     bench.run();
     std::size_t apart = 0;
@@ -193,7 +193,7 @@ DmaEngineParams slow_write(bool relaxed) {
 TEST(DmaEngineCredit, AReadFollowsTheWritesBeforeIt) {  // R5
   for (const bool relaxed : {false, true}) {
     Bench bench;
-    Fixture fixture(bench, slow_write(relaxed));
+    DmaEngineFixture fixture(bench, slow_write(relaxed));
     fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(1, 64));
     fixture.requests[kWqeClient]->push(Cycle{20}, fixture.read(2, 64));
     bench.run();
@@ -208,7 +208,7 @@ TEST(DmaEngineCredit, RelaxedPayloadIsReadBeforeTheWritesBeforeIt) {  // R5
     const Cycle expected{(relaxed ? 222u : 598u) + 84};
     for (const bool gathers : {false, true}) {
       Bench bench;
-      Fixture fixture(bench, slow_write(relaxed));
+      DmaEngineFixture fixture(bench, slow_write(relaxed));
       fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(1, 64));
       if (gathers) {
         fixture.gather_response(Cycle{20}, fixture.response({64}));
@@ -224,7 +224,7 @@ TEST(DmaEngineCredit, RelaxedPayloadIsReadBeforeTheWritesBeforeIt) {  // R5
 
 TEST(DmaEngineCredit, AReadPassesAnotherClientsSlowerOne) {  // R5
   Bench bench;
-  Fixture fixture(bench, drawn_latency());
+  DmaEngineFixture fixture(bench, drawn_latency());
   std::array<std::size_t, 2> clients{kContextClient, kWqeClient};
   for (std::uint32_t i = 0; i < 50; ++i) {
     for (const std::size_t c : clients) fixture.requests[c]->push(Cycle{10 + 10'000 * i}, fixture.read(i, 64));
@@ -254,7 +254,7 @@ TEST(DmaEngineCredit, ASlowReadDoesNotHoldUpTheLink) {  // R5, R9
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     p.latency_seed = seed;
     Bench bench;
-    Fixture fixture(bench, p);
+    DmaEngineFixture fixture(bench, p);
     for (std::uint32_t i = 0; i < 20; ++i) {
       fixture.requests[i % 2 == 0 ? kContextClient : kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
     }
@@ -271,7 +271,7 @@ TEST(DmaEngineCredit, LatenciesAreThoseOfTheSeed) {
     DmaEngineParams p = drawn_latency();
     p.latency_seed = seed;
     Bench bench;
-    Fixture fixture(bench, p);
+    DmaEngineFixture fixture(bench, p);
     fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 64));
     bench.run();
     return fixture.completions[kWqeClient]->cycle(0);
@@ -290,7 +290,7 @@ DmaEngineParams late_writes(bool relaxed) {
 // When packets of one write of 64 bytes, one behind the other on the link, are visible.
 std::vector<Cycle> visible(bool relaxed) {
   Bench bench;
-  Fixture fixture(bench, late_writes(relaxed));
+  DmaEngineFixture fixture(bench, late_writes(relaxed));
   std::vector<PacketHandle> buffers;
   for (std::uint32_t i = 0; i < 50; ++i) {
     const auto segments = fixture.packet({64});
@@ -323,7 +323,7 @@ TEST(DmaEngineCredit, CompletionsStayBehindAllPayload) {  // R4
   for (const bool relaxed : {false, true}) {
     DmaEngineParams p = late_writes(relaxed);
     Bench bench;
-    Fixture fixture(bench, p);
+    DmaEngineFixture fixture(bench, p);
     for (std::uint32_t i = 0; i < 100; ++i) {
       fixture.write_packet(Cycle{9}, fixture.packet({64}));
       fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(i, 64, 0x1000, 1));

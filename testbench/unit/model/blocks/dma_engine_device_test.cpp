@@ -29,7 +29,7 @@ TEST(DmaEngineDevice, PayloadIsDoneAfterItsBeatsAndTheLatency) {
   for (const std::uint32_t cycles : {1u, 8u}) {
     for (const std::uint32_t bytes : {1u, 64u, 65u, 1000u}) {
       Bench bench;
-      Fixture fixture(bench, params_of_device(64, cycles));
+      DmaEngineFixture fixture(bench, params_of_device(64, cycles));
       auto segments = fixture.packet({bytes}, kDevice + 128);
       fixture.shared.packets[segments[0].buffer].frame[0] = 0x5a;
       fixture.write_packet(Cycle{9}, segments);  // taken and started in 10
@@ -49,7 +49,7 @@ TEST(DmaEngineDevice, PayloadIsDoneAfterItsBeatsAndTheLatency) {
 
 TEST(DmaEngineDevice, OneAccessAtATimeAndTheOthersGoOn) {
   Bench bench;
-  Fixture fixture(bench, params_of_device(8, 5));
+  DmaEngineFixture fixture(bench, params_of_device(8, 5));
   fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(0, 100, 0x5000, 1));    // on the link from 10 to 134
   fixture.write_packet(Cycle{9}, fixture.packet({800}, kDevice));                    // from 134 to 234
   fixture.write_packet(Cycle{9}, fixture.packet({8}, kDevice + 4096));               // waits for 234
@@ -65,7 +65,7 @@ TEST(DmaEngineDevice, OneAccessAtATimeAndTheOthersGoOn) {
 
 TEST(DmaEngineDevice, APacketLeavesWhenItsLastByteIsInEitherMemory) {
   Bench bench;
-  Fixture fixture(bench, params_of_device(8, 100));
+  DmaEngineFixture fixture(bench, params_of_device(8, 100));
   auto segments = fixture.packet({16, 8}, kDevice);
   segments[1].address = BusAddress{0x3000};  // 32 bytes on the link
   fixture.write_packet(Cycle{9}, segments);
@@ -76,7 +76,7 @@ TEST(DmaEngineDevice, APacketLeavesWhenItsLastByteIsInEitherMemory) {
 
 TEST(DmaEngineDevice, ResponsesAreGatheredFromIt) {
   Bench bench;
-  Fixture fixture(bench, params_of_device(64, 8));
+  DmaEngineFixture fixture(bench, params_of_device(64, 8));
   fixture.memory.store(BusAddress{kDevice + 64}, std::uint64_t{0x0123456789abcdef});
   GatherRead s;
   s.buffer = fixture.shared.packets.allocate(PacketClass::kResponse);
@@ -95,7 +95,7 @@ TEST(DmaEngineDevice, ResponsesAreGatheredFromIt) {
 TEST(DmaEngineDevice, ClientsReadItWriteItAndAddToIt) {
   constexpr auto kResponse = static_cast<std::size_t>(DmaClient::kResponse);
   Bench bench;
-  Fixture fixture(bench, params_of_device(64, 8));
+  DmaEngineFixture fixture(bench, params_of_device(64, 8));
   DmaRequest write = fixture.write(7, 100, kDevice);
   write.notify = true;
   std::fill_n(fixture.buffer, 100, std::uint8_t{0});
@@ -122,7 +122,7 @@ TEST(DmaEngineDevice, ThoseThatWaitForTheirTurnToCompleteAreBounded) {  // there
   Bench bench;
   DmaEngineParams params = params_of_device(64, 1);
   params.tags = 2;
-  Fixture fixture(bench, params);
+  DmaEngineFixture fixture(bench, params);
   for (std::uint32_t n = 0; n < 12; ++n) {
     fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(n, 64, n % 2 == 0 ? 0x1000 : kDevice));
   }
@@ -140,7 +140,7 @@ TEST(DmaEngineDevice, PacketsBehindThoseThatLeaveAreTakenInTime) {
       Bench bench(mode, 1000);
       DmaEngineParams params = params_of_device(64, 40);  // near enough to be sent ahead
       params.leaving_depth = depth;
-      Fixture fixture(bench, params);
+      DmaEngineFixture fixture(bench, params);
       for (int n = 0; n < 20; ++n) fixture.write_packet(Cycle{9}, fixture.packet({64}, kDevice));
       bench.run_to(Cycle{20'000});
       ASSERT_EQ(fixture.payload_done.size(), 20u);
@@ -152,7 +152,7 @@ TEST(DmaEngineDevice, PacketsBehindThoseThatLeaveAreTakenInTime) {
 
 TEST(DmaEngineDevice, APacketThatEndsWithoutBytesLeavesWithThoseBefore) {
   Bench bench;
-  Fixture fixture(bench, params_of_device(64, 100));
+  DmaEngineFixture fixture(bench, params_of_device(64, 100));
   auto segments = fixture.packet({64, 1}, kDevice);
   segments[1].bytes = 0;
   fixture.write_packet(Cycle{9}, segments);
@@ -165,7 +165,7 @@ TEST(DmaEngineDevice, APacketThatEndsWithoutBytesLeavesWithThoseBefore) {
 
 TEST(DmaEngineDevice, ItIsBusyWhileTheMemoryIs) {
   Bench bench;
-  Fixture fixture(bench, params_of_device(8, 5));
+  DmaEngineFixture fixture(bench, params_of_device(8, 5));
   fixture.write_packet(Cycle{9}, fixture.packet({800}, kDevice));
   bench.run_to(Cycle{200});
   EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kBusy)], 100u);
@@ -176,7 +176,7 @@ TEST(DmaEngineDevice, ItsReadsDoNotWaitForThoseOfHostMemory) {
   for (const DmaClient client : {DmaClient::kWqe, DmaClient::kTag}) {
     const auto c = static_cast<std::size_t>(client);
     Bench bench;
-    Fixture fixture(bench, params_of_device(64, 1));
+    DmaEngineFixture fixture(bench, params_of_device(64, 1));
     fixture.requests[c]->push(Cycle{9}, fixture.read(1, 64));
     fixture.requests[c]->push(Cycle{9}, fixture.read(2, 64, kDevice));
     bench.run();

@@ -36,9 +36,9 @@ inline DmaEngineParams byte_a_cycle() {
 }
 
 // An engine with all its ports connected.
-struct Fixture {
-  explicit Fixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr,
-                   std::unique_ptr<DmaArbiter> arbiter = nullptr)
+struct DmaEngineFixture {
+  explicit DmaEngineFixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000,
+                            HostMemory* other = nullptr, std::unique_ptr<DmaArbiter> arbiter = nullptr)
       : bench(b),
         memory(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now())),
@@ -159,7 +159,7 @@ inline double saturated_gbps(DmaEngineParams p, bool writes, std::uint32_t bytes
   constexpr std::uint32_t kPeriod = 2325;
   constexpr int kTransfers = 4000;
   Bench bench(EngineMode::kFast, kPeriod);
-  Fixture fixture(bench, p, kPeriod);
+  DmaEngineFixture fixture(bench, p, kPeriod);
   const auto& first = writes ? fixture.write(0, bytes) : fixture.read(0, bytes);
   for (int i = 0; i < kTransfers; ++i) fixture.requests[kWqeClient]->push(Cycle{0}, first);
   bench.run();

@@ -16,7 +16,7 @@ TEST(DmaEngineHost, ADoorbellTakesItsBytesOnTheLinkDown) {  // R10
     Bench bench;
     DmaEngineParams params = byte_a_cycle();
     params.doorbell_bytes = bytes;
-    Fixture fixture(bench, params);
+    DmaEngineFixture fixture(bench, params);
     fixture.receive_doorbells.push(Cycle{9}, doorbell(3));
     bench.run();
     ASSERT_EQ(fixture.receive_rung.size(), 1u);
@@ -32,7 +32,7 @@ TEST(DmaEngineHost, ADoorbellTakesItsBytesOnTheLinkDown) {  // R10
 
 TEST(DmaEngineHost, WritesOfAllKindsShareTheLinkDownInOrder) {  // R10
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.send_doorbells.push(Cycle{9}, doorbell(1));
   fixture.receive_doorbells.push(Cycle{9}, doorbell(2));
   fixture.completion_doorbells.push(Cycle{9}, doorbell(3));
@@ -50,7 +50,7 @@ TEST(DmaEngineHost, WritesOfAllKindsShareTheLinkDownInOrder) {  // R10
 
 TEST(DmaEngineHost, ADoorbellGoesBetweenCompletionsAndPutsTheNextOff) {  // R10
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(1, 64));      // its data comes from 10 + 24 + 100 on
   fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(2, 64));  // 24 cycles later
   fixture.receive_doorbells.push(Cycle{19}, doorbell(1));
@@ -63,7 +63,7 @@ TEST(DmaEngineHost, ADoorbellGoesBetweenCompletionsAndPutsTheNextOff) {  // R10
 
 TEST(DmaEngineHost, ADoorbellThatFindsNoPlaceWaitsAndHoldsUpNoOther) {  // R10
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.completion_rung.stall(Cycle{0}, Cycle{2000});
   for (std::uint32_t n = 0; n < 20; ++n) fixture.completion_doorbells.push(Cycle{9}, doorbell(n));
   fixture.send_doorbells.push(Cycle{999}, doorbell(99));
@@ -78,7 +78,7 @@ TEST(DmaEngineHost, ADoorbellThatFindsNoPlaceWaitsAndHoldsUpNoOther) {  // R10
 // A receive that was posted before a message is sent is there when the message comes.
 TEST(DmaEngineHost, ASendDoorbellFollowsTheReceivesBeforeIt) {  // R10
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   for (std::uint32_t n = 0; n < 5; ++n) fixture.receive_doorbells.push(Cycle{9}, doorbell(n));
   fixture.send_doorbells.push(Cycle{10}, doorbell(99));
   fixture.receive_doorbells.push(Cycle{11}, doorbell(5));
@@ -91,7 +91,7 @@ TEST(DmaEngineHost, ASendDoorbellFollowsTheReceivesBeforeIt) {  // R10
 
 TEST(DmaEngineHost, ACommandFollowsTheDoorbellsBeforeIt) {  // R10
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.completion_rung.stall(Cycle{0}, Cycle{500});
   for (std::uint32_t n = 0; n < 10; ++n) fixture.completion_doorbells.push(Cycle{9}, doorbell(n));
   fixture.commands.push(Cycle{400}, {});
@@ -109,7 +109,7 @@ TEST(DmaEngineHost, ADoorbellACycle) {  // R10
   DmaEngineParams params = byte_a_cycle();
   params.tlp_rate_mbps = 8000 * 64;
   Bench bench;
-  Fixture fixture(bench, params);
+  DmaEngineFixture fixture(bench, params);
   for (std::uint32_t n = 0; n < 20; ++n) fixture.receive_doorbells.push(Cycle{9}, doorbell(n));
   bench.run();
   ASSERT_EQ(fixture.receive_rung.size(), 20u);
@@ -124,7 +124,7 @@ TEST(DmaEngineHost, AWqeTakesThePlaceOfTheDoorbellThatItCameWith) {  // R10
     Bench bench;
     DmaEngineParams params = byte_a_cycle();
     params.host_write_bytes = row.longest;
-    Fixture fixture(bench, params);
+    DmaEngineFixture fixture(bench, params);
     Doorbell rung = doorbell(3);
     rung.wqe_bytes = static_cast<std::uint16_t>(row.wqe);
     fixture.send_doorbells.push(Cycle{9}, rung);
@@ -144,7 +144,7 @@ TEST(DmaEngineHost, AReadWithoutABufferTakesItsTime) {
   Bench bench;
   FaultyMemory unmapped;
   unmapped.unmap_all();
-  Fixture fixture(bench, byte_a_cycle(), 1000, &unmapped);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &unmapped);
   DmaRequest read = fixture.read(5, 64);
   read.data = nullptr;
   fixture.requests[kWqeClient]->push(Cycle{9}, read);
@@ -161,7 +161,7 @@ TEST(DmaEngineHost, AnEventIsTwoWritesAndComesWithTheSecond) {  // R11
     DmaEngineParams params = byte_a_cycle();
     params.event_bytes = event;
     params.interrupt_bytes = interrupt;
-    Fixture fixture(bench, params);
+    DmaEngineFixture fixture(bench, params);
     fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, 5});
     bench.run();
     ASSERT_EQ(fixture.completion_raised.size(), 1u);
@@ -180,7 +180,7 @@ TEST(DmaEngineHost, AnEventFollowsTheCompletionBeforeIt) {  // R4, R11
   Bench bench;
   DmaEngineParams params = byte_a_cycle();
   params.write_latency_spread_ps = 400'000;
-  Fixture fixture(bench, params);
+  DmaEngineFixture fixture(bench, params);
   fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(3, 64, 0x1000, 1));
   fixture.completion_events.push(Cycle{10}, {EventType::kCompletion, 3});
   bench.run();
@@ -191,7 +191,7 @@ TEST(DmaEngineHost, AnEventFollowsTheCompletionBeforeIt) {  // R4, R11
 
 TEST(DmaEngineHost, AReplyToACommandIsTwoWritesAndComesWithTheSecond) {  // R11
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.replies.push(Cycle{9}, {.id = 7});
   fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, 5});
   fixture.replies.push(Cycle{9}, {.id = 8});
@@ -210,7 +210,7 @@ TEST(DmaEngineHost, AReplyToACommandIsTwoWritesAndComesWithTheSecond) {  // R11
 
 TEST(DmaEngineHost, EventsOfAllSourcesTakeTurns) {  // R11
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   for (std::uint32_t n = 0; n < 20; ++n) {
     fixture.receive_events.push(Cycle{9}, {EventType::kSrqLimitReached, n});
     fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, n});
@@ -234,7 +234,7 @@ TEST(DmaEngineHost, EventsOfAllSourcesTakeTurns) {  // R11
 
 TEST(DmaEngineHost, EventsTakeTurnsWithPayload) {  // R1, R11
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({4096}));
   fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, 5});
   bench.run();
@@ -247,7 +247,7 @@ TEST(DmaEngineHost, AnEventWaitsForCredit) {  // R6, R11
   Bench bench;
   DmaEngineParams params = byte_a_cycle();
   params.posted_header_credits = 1;
-  Fixture fixture(bench, params);
+  DmaEngineFixture fixture(bench, params);
   fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, 5});
   bench.run();
   const std::uint64_t first = 10 + kHeader + 64 + 50;
@@ -260,7 +260,7 @@ TEST(DmaEngineHost, ModesAndOrdersAgree) {
     std::mt19937_64 random(seed);
     DmaEngineParams params = byte_a_cycle();
     params.tlp_rate_mbps = static_cast<std::uint32_t>(8000 * (1 + random() % 40));
-    Fixture fixture(bench, params);
+    DmaEngineFixture fixture(bench, params);
     std::uint64_t at = 10;
     for (std::uint32_t n = 0; n < 300; ++n) {
       at += random() % 40;

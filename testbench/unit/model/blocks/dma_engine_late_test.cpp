@@ -22,7 +22,7 @@ TEST(DmaEngineLate, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R
   prepare(memory);
   memory.unmap(BusAddress{0x20000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   const auto two = fixture.response({4, 8}, 0x10000), refused = fixture.response({4}, 0x20000),
              one = fixture.response({4}, 0x30000), later = fixture.response({4}, 0x40000);
   for (const auto& r : {two, refused, one}) fixture.gather_response(Cycle{9}, r);
@@ -45,7 +45,7 @@ TEST(DmaEngineLate, OfAProgramThatHasEndedAreGone) {  // R8
   memory.unmap(BusAddress{0x20000});
   memory.is_gone = memory.is_unmapped;
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   fixture.gather_response(Cycle{9}, fixture.response({4, 8}, 0x10000));
   fixture.gather_response(Cycle{9}, fixture.response({4}, 0x20000));
   fixture.gather_response(Cycle{9}, fixture.response({4}, 0x30000));
@@ -70,7 +70,7 @@ TEST(DmaEngineLate, ReadsOfClientsAreReadTogetherBeforeTheFirstIsComplete) {  //
   prepare(memory);
   memory.unmap(BusAddress{0x20000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   const auto read = [&](std::size_t client, Cycle when, std::uint32_t at, std::uint32_t bytes) {
     DmaRequest r = fixture.read(at, bytes, std::uint64_t{at} << 16);
     r.data = fixture.buffer + 1024 * at;
@@ -95,7 +95,7 @@ TEST(DmaEngineLate, AFenceFollowsTheReadsOfItsClient) {  // R12
   FaultyMemory memory;
   prepare(memory);
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& fences = bench.source(fixture.dut.fences);
   auto& fenced = bench.sink(fixture.dut.fenced);
   fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(1, 4, 0x10000));

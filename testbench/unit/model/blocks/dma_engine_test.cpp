@@ -19,7 +19,7 @@ namespace {
 
 TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({64}));  // can be popped in cycle 10; 88 bytes on the link
   bench.run_to(Cycle{97});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 0u);  // the link of payload_done
@@ -35,7 +35,7 @@ TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
 
 TEST(DmaEngine, WhatCameWithThePacketIsHandedOn) {  // R3
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   auto segments = fixture.packet({64, 8});
   for (SegmentWrite& s : segments) {
     s.completes = s.ends_message = true;
@@ -53,7 +53,7 @@ TEST(DmaEngine, WhatCameWithThePacketIsHandedOn) {  // R3
 
 TEST(DmaEngine, PayloadBytesAreInMemory) {  // R2
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   auto segments = fixture.packet({3, 2, 4});
   Packet& buffer = fixture.shared.packets[segments[0].buffer];
   std::copy_n("hello", 5, buffer.frame.data());
@@ -74,7 +74,7 @@ TEST(DmaEngine, PayloadBytesAreInMemory) {  // R2
 TEST(DmaEngine, ARequestTouchesMemoryAllAtOnce) {  // R2
   FaultyMemory memory;
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   using Access = FaultyMemory::Access;
   const auto written = [&](std::vector<Access> expected) { return memory.writes == expected; };
   fixture.write_packet(Cycle{9}, fixture.packet({1024, 8}));  // taken in 10, its TLPs take 280 cycles each
@@ -98,7 +98,7 @@ TEST(DmaEngine, SoManyPacketsWaitToBeHandedOn) {  // leaving_depth
     Bench bench;
     DmaEngineParams params = byte_a_cycle();
     params.leaving_depth = depth;
-    Fixture fixture(bench, params);
+    DmaEngineFixture fixture(bench, params);
     fixture.payload_done.stall(Cycle{0}, Cycle{200});
     for (int i = 0; i < 40; ++i) fixture.write_packet(Cycle{9}, fixture.packet({}));
     bench.run_to(Cycle{199});
@@ -111,7 +111,7 @@ TEST(DmaEngine, SoManyPacketsWaitToBeHandedOn) {  // leaving_depth
 
 TEST(DmaEngine, SegmentsFollowEachOtherWithoutAGap) {  // R1
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({64, 257}));
   fixture.write_packet(Cycle{9}, fixture.packet({10}));
   bench.run();
@@ -122,7 +122,7 @@ TEST(DmaEngine, SegmentsFollowEachOtherWithoutAGap) {  // R1
 
 TEST(DmaEngine, PacketWithoutSegmentsPassesInOneCycle) {  // R3
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({}));
   fixture.write_packet(Cycle{9}, fixture.packet({}));
   bench.run();
@@ -133,7 +133,7 @@ TEST(DmaEngine, PacketWithoutSegmentsPassesInOneCycle) {  // R3
 
 TEST(DmaEngine, ASegmentWithoutBytesTakesNoTurn) {  // R3
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   auto partly = fixture.packet({64, 0, 16, 0});  // as the translator leaves a segment that it refuses
   fixture.write_packet(Cycle{9}, partly);
   fixture.write_packet(Cycle{9}, fixture.packet({8}));
@@ -148,7 +148,7 @@ TEST(DmaEngine, ASegmentWithoutBytesTakesNoTurn) {  // R3
 
 TEST(DmaEngine, PacketsKeepTheirOrder) {  // R3
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   std::vector<PacketHandle> sent, left;
   for (int i = 0; i < 20; ++i) {
     const auto segments = i % 3 == 0   ? fixture.packet({})
@@ -166,7 +166,7 @@ TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
   FaultyMemory memory;
   memory.unmap(BusAddress{0x10000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& refusals = bench.sink(fixture.dut.refusals);
   fixture.write_packet(Cycle{0}, fixture.packet({8}, 0x10000, 3));
   fixture.write_packet(Cycle{0}, fixture.packet({8, 8, 8}, 0x20000, 3));
@@ -196,7 +196,7 @@ TEST(DmaEngine, APacketEndsWithTheSegmentThatFails) {  // R8
   FaultyMemory memory;
   memory.unmap(BusAddress{0x12000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   fixture.write_packet(Cycle{9}, fixture.packet({64, 257, 8, 8}));
   fixture.write_packet(Cycle{9}, fixture.packet({16}, 0x30000, 1));
   bench.run();
@@ -217,7 +217,7 @@ TEST(DmaEngine, AnAnswerThatFailsHereEndsWhatIsBehindIt) {  // R8, core/responde
   FaultyMemory memory;
   memory.unmap(BusAddress{0x10000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto& refusals = bench.sink(fixture.dut.refusals);
   for (std::uint32_t request = 1; request <= 3; ++request) {
     auto answer = fixture.packet({8, 8}, 0x10000 * request);
@@ -246,7 +246,7 @@ TEST(DmaEngine, AnAnswerThatFailsHereEndsWhatIsBehindIt) {  // R8, core/responde
 
 TEST(DmaEngine, ReadCompletesAfterRoundTripAndData) {  // R5
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.memory.store(BusAddress{0x1000}, std::uint64_t{0x1122334455667788});
   fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(77, 64));
   // popped in 10, request gone at 34, first byte at 134, 84 bytes of completion
@@ -265,7 +265,7 @@ TEST(DmaEngine, ReadCompletesAfterRoundTripAndData) {  // R5
 
 TEST(DmaEngine, ReadDataQueuesOnTheLinkDown) {  // R5
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(1, 512));
   fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(2, 64));
   bench.run();
@@ -275,7 +275,7 @@ TEST(DmaEngine, ReadDataQueuesOnTheLinkDown) {  // R5
 
 TEST(DmaEngine, ALongReadIsCompletedOnceBehindItsLastTlp) {  // R1, R5
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   const std::uint64_t address = 0x1000 + 4096 - 100;
   for (std::uint64_t at = 0; at < 700; at += 4) fixture.memory.store(BusAddress{address + at}, 0x5a5a0000 + at);
   fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(1, 700, address));  // TLPs of 100, 512 and 88 bytes
@@ -315,7 +315,7 @@ DmaEngineParams pcie_atomics() {
 
 TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5, R14
   Bench bench;
-  Fixture fixture(bench, pcie_atomics());
+  DmaEngineFixture fixture(bench, pcie_atomics());
   fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   std::uint64_t added = 0, swapped = 0, kept = 0;
   const auto request = [](DmaKind kind, std::uint64_t& to, std::uint64_t operand, std::uint64_t compare) {
@@ -340,7 +340,7 @@ TEST(DmaEngine, AnAtomicIsAReadAndAWrite) {  // R14
     for (const std::uint64_t compare : {40u, 41u}) {
       const bool writes = kind == DmaKind::kFetchAdd || compare == 40;
       Bench bench;
-      Fixture fixture(bench, byte_a_cycle());
+      DmaEngineFixture fixture(bench, byte_a_cycle());
       fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
       std::uint64_t original = 0;
       fixture.requests[kResponseClient]->push(
@@ -368,7 +368,7 @@ TEST(DmaEngine, TheWriteOfAnAtomicWaitsForCredit) {  // R6, R14
   p.posted_header_credits = 1;
   p.write_latency_ps = 1'000'000;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   std::uint64_t original = 0;
   fixture.requests[kResponseClient]->push(Cycle{9}, {DmaKind::kFetchAdd, false, 0, 3, BusAddress{0x1000}, 8,
                                                      reinterpret_cast<std::uint8_t*>(&original), 2, 0});
@@ -380,7 +380,7 @@ TEST(DmaEngine, TheWriteOfAnAtomicWaitsForCredit) {  // R6, R14
 
 TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   fixture.memory.store(BusAddress{0x1008}, std::uint64_t{41});
   std::uint64_t unused = 7;
@@ -401,7 +401,7 @@ TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
 
 TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(5, 64, 0x1000, 3));
   fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(6, 64, 0x1040, 0));
   bench.run();
@@ -417,7 +417,7 @@ TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
 
 TEST(DmaEngine, TheHostIsNotifiedWithoutTheClient) {  // R4
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   DmaRequest write = fixture.write(5, 64, 0x1000, 1);
   write.notify = false;
   fixture.requests[kCqeClient]->push(Cycle{9}, write);
@@ -429,7 +429,7 @@ TEST(DmaEngine, TheHostIsNotifiedWithoutTheClient) {  // R4
 
 TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({2048}));
   fixture.payload_done.on_value([&](Cycle now, const CompletionRequest&) {
     fixture.requests[kCqeClient]->push(now, fixture.write(5, 64, 0x1000, 3));
@@ -443,7 +443,7 @@ TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
 
 TEST(DmaEngine, RequestersTakeTurns) {  // R1
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   for (int i = 0; i < 50; ++i) {
     fixture.write_packet(Cycle{0}, fixture.packet({64}));
     for (const std::size_t c : {kContextClient, kWqeClient, kCqeClient}) {
@@ -474,7 +474,7 @@ TEST(DmaEngine, AnArbiterDecidesWhoStarts) {  // core/memory/dma_arbiter.h
   const auto order = [](TestArbiter::Choice choice) {
     Bench bench;
     std::vector<std::uint32_t> asked;
-    Fixture fixture(bench, byte_a_cycle(), 1000, nullptr, std::make_unique<TestArbiter>(choice, asked));
+    DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, nullptr, std::make_unique<TestArbiter>(choice, asked));
     for (const std::size_t c : {kContextClient, kWqeClient, kCqeClient}) {
       for (int i = 0; i < 3; ++i) fixture.requests[c]->push(Cycle{0}, fixture.write(0, 64, 0x1000, 1));
     }
@@ -504,7 +504,7 @@ TEST(DmaEngine, AnArbiterIsAskedAgainWithoutTheOneThatCannotStart) {
   std::vector<std::uint32_t> asked;
   DmaEngineParams params = byte_a_cycle();
   params.tags = 1;
-  Fixture fixture(bench, params, 1000, nullptr, std::make_unique<TestArbiter>(TestArbiter::kHighest, asked));
+  DmaEngineFixture fixture(bench, params, 1000, nullptr, std::make_unique<TestArbiter>(TestArbiter::kHighest, asked));
   const auto [low, high] = std::minmax({kWqeClient, kCqeClient});
   fixture.requests[high]->push(Cycle{0}, fixture.read(0, 64));
   fixture.requests[high]->push(Cycle{0}, fixture.read(1, 64));  // lacks a tag until the first is complete
@@ -519,7 +519,7 @@ TEST(DmaEngine, AnArbiterIsAskedAgainWithoutTheOneThatCannotStart) {
 
 TEST(DmaEngine, TurnsAreTakenTlpByTlp) {  // R1
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.write_packet(Cycle{9}, fixture.packet({1024}));                          // four TLPs of 280 cycles
   fixture.gather_response(Cycle{9}, fixture.response({1100}));                     // three of 24
   fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(0, 512, 0x1000, 1));  // two of 280
@@ -536,7 +536,7 @@ TEST(DmaEngine, TurnsAreTakenTlpByTlp) {  // R1
 TEST(DmaEngine, AShortRequestWaitsForOneTlpOfALongOne) {  // R1
   for (const bool writes : {false, true}) {
     Bench bench;
-    Fixture fixture(bench, byte_a_cycle());
+    DmaEngineFixture fixture(bench, byte_a_cycle());
     fixture.write_packet(Cycle{9}, fixture.packet({4096}));  // from 10 on, a TLP every 280 cycles
     auto& client = *fixture.requests[kCqeClient];
     client.push(Cycle{299}, writes ? fixture.write(0, 64, 0x1000, 1) : fixture.read(0, 64));
@@ -551,7 +551,7 @@ TEST(DmaEngine, TagsBoundTheReadsInFlight) {  // R5
   DmaEngineParams p = byte_a_cycle();
   p.tags = 2;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
   bench.run_to(Cycle{100});
   EXPECT_EQ(fixture.dut.tags_in_use(), 2u);
@@ -570,7 +570,7 @@ TEST(DmaEngine, ReadLongerThanAllTagsStillRuns) {  // R5
   DmaEngineParams p = byte_a_cycle();
   p.tags = 2;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(1, 4096));
   bench.run();
   EXPECT_EQ(fixture.completions[kWqeClient]->size(), 1u);
@@ -580,7 +580,7 @@ TEST(DmaEngine, AReadThatLacksATagHoldsUpAllReads) {  // R7
   DmaEngineParams p = byte_a_cycle();
   p.tags = 1;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   for (std::uint32_t i = 0; i < 2; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
   fixture.requests[kCqeClient]->push(Cycle{49}, fixture.read(0, 4));  // it would have the turn
   fixture.requests[kCqeClient]->push(Cycle{49}, fixture.write(0, 4));
@@ -594,7 +594,7 @@ TEST(DmaEngine, LongReadIsNotStarvedOfTagsByShortOnes) {  // R7
   DmaEngineParams p = byte_a_cycle();
   p.tags = 4;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   for (std::uint32_t i = 0; i < 100; ++i) fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(i, 4));
   fixture.requests[kContextClient]->push(Cycle{50}, fixture.read(1000, 2048));  // four tags
   fixture.requests[kCqeClient]->push(Cycle{60}, fixture.write(0, 4));           // writes go on
@@ -612,7 +612,7 @@ TEST(DmaEngine, CreditBoundsTheWritesThatHaveNotLanded) {  // R6, R7
   p.posted_credit_bytes = 4096;
   p.write_latency_ps = 10'000'000;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   fixture.requests[kCqeClient]->push(Cycle{0}, fixture.write(0, 4000));
   fixture.requests[kCqeClient]->push(Cycle{0}, fixture.write(0, 100));
   fixture.requests[kWqeClient]->push(Cycle{4500}, fixture.write(0, 16));  // would fit, must not pass
@@ -636,7 +636,7 @@ TEST(DmaEngine, AWriteTakesCreditTlpByTlp) {  // R6
   p.posted_credit_bytes = 512;
   p.write_latency_ps = 10'000'000;
   Bench bench;
-  Fixture fixture(bench, p);
+  DmaEngineFixture fixture(bench, p);
   fixture.write_packet(Cycle{9}, fixture.packet({700}));  // TLPs of 256, 256, 188
   bench.run_to(Cycle{10 + 280 + 9'999});
   EXPECT_EQ(fixture.dut.counters().tlps_up, 2u);
@@ -661,7 +661,7 @@ struct Pressed {
     return letters;
   }
   Bench bench;
-  Fixture fixture;
+  DmaEngineFixture fixture;
 };
 
 TEST(DmaEngine, PacketsThatTheLinkHoldsUpArePressedButTheLastOnes) {  // R15
@@ -699,7 +699,7 @@ TEST(DmaEngine, NoPacketIsPressedByWhatIsNotThePathToMemory) {  // R15
 
 TEST(DmaEngine, GatherBringsAllSegments) {  // R5, R9
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   fixture.memory.store(BusAddress{0x10000}, std::uint32_t{0x11111111});
   fixture.memory.store(BusAddress{0x12000}, std::uint32_t{0x22222222});
   const auto both = fixture.response({4, 4});
@@ -728,7 +728,7 @@ TEST(DmaEngine, GatherBringsAllSegments) {  // R5, R9
 TEST(DmaEngine, WhatTheRegionDoesNotAllowIsNotRead) {  // R8
   FaultyMemory memory;
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto first = fixture.response({4, 8, 16}, 0x10000), whole = fixture.response({32}, 0x20000);
   first[1].failed = true;
   auto only = fixture.response({4}, 0x30000);
@@ -749,7 +749,7 @@ TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
   FaultyMemory memory;
   memory.unmap(BusAddress{0x12000});
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
   auto response = fixture.response({4, 8, 16, 4});
   response[3].failed = true;  // the first failure gives the syndrome
   fixture.gather_response(Cycle{9}, response);
@@ -771,7 +771,7 @@ TEST(DmaEngine, WhatItsProgramHasTakenAlongIsGone) {  // R8
     memory.unmap(BusAddress{0x12000});
     memory.is_gone = [ended](BusAddress at) { return ended && at == BusAddress{0x12000}; };
     Bench bench;
-    Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+    DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
     fixture.gather_response(Cycle{9}, fixture.response({4, 8, 16, 4}));
     fixture.gather_response(Cycle{9}, fixture.response({8}, 0x20000));
     for (const std::uint64_t at : {0x12000u, 0x30000u}) {
@@ -796,7 +796,7 @@ TEST(DmaEngine, WhatItsProgramHasTakenAlongIsGone) {  // R8
 
 TEST(DmaEngine, GatheredDataGoesWhereItsSegmentsSay) {  // R2
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  DmaEngineFixture fixture(bench, byte_a_cycle());
   auto response = fixture.response({700, 500}, 0x10000);
   for (std::uint64_t at = 0; at < 0x4000; at += 8)
     fixture.memory.store(BusAddress{0x10000 + at}, at * 0x9e3779b97f4a7c15u);
@@ -814,7 +814,7 @@ TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
   FaultyMemory nothing;
   nothing.unmap_all();
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &nothing);
+  DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &nothing);
   fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(1, 4));
   fixture.requests[kContextClient]->push(Cycle{0}, fixture.read(2, 2000));
   fixture.write_packet(Cycle{0}, fixture.packet({4, 4, 4}));
@@ -838,7 +838,7 @@ TEST(DmaEngine, APacketsSegmentsAreWrittenInTheirOrder) {  // R2, R8
   for (const bool refuses : {false, true}) {
     FaultyMemory memory;
     Bench bench;
-    Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+    DmaEngineFixture fixture(bench, byte_a_cycle(), 1000, &memory);
     const auto one = fixture.packet({4}), three = fixture.packet({4, 8, 4}, 0x20000);
     if (refuses) memory.unmap(three[1].address);
     fixture.write_packet(Cycle{0}, one);
@@ -907,7 +907,7 @@ TEST(DmaEngine, AllModesAndOrdersAgreeOnRandomTraffic) {
           p.relaxed_ordering = random() % 2 == 0;
           p.latency_seed = random();
           p.tlp_rate_mbps = 20000 + random() % 400000;
-          Fixture fixture(bench, p, 2325);
+          DmaEngineFixture fixture(bench, p, 2325);
           Cycle when[kDmaClients + 2] = {};
           const auto later = [&](Cycle& c) { return c += random() % 4 == 0 ? random() % 300 : random() % 6; };
           for (int i = 0; i < 600; ++i) {

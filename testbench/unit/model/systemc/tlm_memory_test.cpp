@@ -98,7 +98,7 @@ struct Behind {
   const Sink<HostNotice>& landed() const { return fixture.landed; }
   Target& target;
   TlmMemory& dma;
-  Fixture fixture;
+  DmaEngineFixture fixture;
 };
 
 constexpr std::uint64_t kRequest = 24, kWrite = 24 + 64, kCompletion = 20 + 64;  // bytes of TLPs
@@ -223,7 +223,7 @@ TEST(TlmMemory, AWriteHoldsItsCreditAsLong) {  // dma_engine.h R6
 TEST(TlmMemory, PayloadAndResponsesTakeItToo) {  // dma_engine.h R16
   Bench bench;
   Behind behind(bench);
-  Fixture& f = behind.fixture;
+  DmaEngineFixture& f = behind.fixture;
   std::vector<PacketHandle> written;
   std::uint64_t when = 9;
   for (const std::uint64_t at : {kNear, kFar}) {
@@ -294,7 +294,7 @@ TEST(TlmMemory, PartOfAPicosecondAndOfACycleCountsAsWhole) {  // R3
 }
 
 // Reads, writes, payload, responses and atomics in 50 us; the digest of all that the engine did.
-std::uint64_t digest_of_traffic(Bench& bench, Fixture& f) {
+std::uint64_t digest_of_traffic(Bench& bench, DmaEngineFixture& f) {
   std::uint64_t original = 0;
   for (std::uint64_t n = 0; n < 100; ++n) {
     const Cycle when{9 + n * 97};
@@ -329,7 +329,7 @@ TEST(TlmMemory, EqualLatenciesOfTargetAndParametersGiveTheSameResult) {  // R3
     same.read_latency_min_ps = same.read_latency_max_ps = read_ps;
     same.write_latency_ps = 250'000;
     Bench bench(EngineMode::kFast, 2325);
-    Fixture fixture(bench, same, 2325);
+    DmaEngineFixture fixture(bench, same, 2325);
     return digest_of_traffic(bench, fixture);
   };
   const std::uint64_t expected = of_parameters(403'000);
@@ -346,7 +346,7 @@ TEST(TlmMemory, AnErrorResponseFailsTheAccess) {  // R4
     SCOPED_TRACE(status);
     Bench bench;
     Behind behind(bench);
-    Fixture& f = behind.fixture;
+    DmaEngineFixture& f = behind.fixture;
     auto& refusals = bench.sink(f.dut.refusals);
     behind.target.finally = [&](tlm::tlm_generic_payload& p, auto&) {
       if (p.get_address() >= kFar) p.set_response_status(status);
