@@ -2,6 +2,7 @@
 #include "bridge/dpi/rxnic_dpi.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -14,8 +15,17 @@ using rxnic::dpi::PinKind;
 using rxnic::dpi::PinModule;
 using rxnic::dpi::PinServer;
 
-PinServer& server_of(void* handle) { return *static_cast<PinServer*>(handle); }
-PinModule& module_of(void* handle) { return *static_cast<PinModule*>(handle); }
+// The object behind a handle. Without one the simulation ends here, and says why.
+template <class Object>
+Object& behind(void* handle, const char* what, const char* from) {
+  if (handle == nullptr) {
+    std::fprintf(stderr, "rxnic: found a null handle of a %s; expected one that %s has returned\n", what, from);
+    std::exit(1);
+  }
+  return *static_cast<Object*>(handle);
+}
+PinServer& server_of(void* handle) { return behind<PinServer>(handle, "server", "rxnic_listen()"); }
+PinModule& module_of(void* handle) { return behind<PinModule>(handle, "module", "rxnic_module()"); }
 void say(const std::string& error) { std::fprintf(stderr, "rxnic: %s\n", error.c_str()); }
 
 }  // namespace
@@ -54,6 +64,6 @@ void rxnic_answer(void* module) { module_of(module).answer(); }
 void rxnic_fail(void* module, const char* why) { module_of(module).fail(why); }
 
 int rxnic_close(void* server) {
-  const std::unique_ptr<PinServer> owned(static_cast<PinServer*>(server));
+  const std::unique_ptr<PinServer> owned(&server_of(server));
   return owned->close();
 }

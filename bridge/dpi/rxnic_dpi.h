@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* DPI-C functions by which a SystemVerilog testbench puts its own modules into rxnic's traffic. rxnic_dpi_pkg.sv
  * imports them; pin_server.h has the rules. No function returns before it is done, and none consumes simulation time.
+ * A null handle ends the simulator with status 1, and a message says which.
  */
 #ifndef RXNIC_BRIDGE_DPI_RXNIC_DPI_H
 #define RXNIC_BRIDGE_DPI_RXNIC_DPI_H

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "bridge/rtl/ended_by_rtl.h"
 #include "bridge/rtl/rtl_blocks.h"
 #include "model/types/splitmix.h"
 
@@ -34,7 +35,13 @@ Station station_of(const std::string& block) {
 }  // namespace
 
 std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& params) {
-  return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params)) : nullptr;
+  if (!request.wanted()) return nullptr;
+  std::string blocks;
+  for (const auto* choices : {&request.lockstep, &request.rtl}) {
+    for (const RtlChoice& choice : *choices) blocks += (blocks.empty() ? "" : ", ") + choice.block;
+  }
+  tell_what_rtl_ends(blocks, !request.rtl.empty());
+  return std::unique_ptr<NicRtl>(new NicRtl(request, params));
 }
 
 NicBlocks NicRtl::blocks() {

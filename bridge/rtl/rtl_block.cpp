@@ -187,6 +187,14 @@ void RtlBlock::give(Port& p, Cycle now) {
     const auto from = std::find_if(kept.begin(), kept.end(), [&](const Kept& k) {
       return buffer != kNoPacket || (k.role == role && k.qpn == qpn);
     });
+    if (buffer != kNoPacket && from == kept.end()) {  // (R5)
+      if (wrong_.empty()) {
+        wrong_ = fmt::format("port {}: cycle {}: found packet buffer {}; expected one of a packet that it has taken",
+                             p.twin.name, now.count, raw(buffer));
+      }
+      engine_.stop();
+      return;
+    }
     p.link->push_bits(now, p.lane.data(), from == kept.end() ? DescriptorOperations::Observers{} : from->observers,
                       behind_);
     if (p.number(p.lane, p.last, 1) == 0) continue;

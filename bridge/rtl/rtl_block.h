@@ -18,6 +18,8 @@
 //   R5  Fields that only observers read are no part of the RTL's ports. A value that leaves has the fields of the
 //       packet with the same `buffer` that was taken last. Without a buffer it has those of the oldest packet of the
 //       same role and QP.
+//       A packet with a `buffer` that the RTL has not taken ends the simulation as in R4. The model would write to
+//       another packet, or to none.
 //   R6  The clock of a fused twin (twin.h, R3) rises with the next cycle's inputs, when a value is known to be at one
 //       of them. Otherwise it rises at once, with inputs as expected: no value, and the room that there is now. In the
 //       next cycle the RTL is evaluated again only when something else stands at its ports.

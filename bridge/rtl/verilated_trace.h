@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include <verilated.h>
@@ -27,6 +28,9 @@ class TracedRtl {
     const mode_t before = umask(077);  // packets are in it, of the memory of programs
     tracer_.open(file.c_str());
     umask(before);
+    if constexpr (requires { tracer_.isOpen(); }) {
+      if (!tracer_.isOpen()) std::fprintf(stderr, "rxnic: warning: %s cannot be written: no trace\n", file.c_str());
+    }
   }
   ~TracedRtl() { tracer_.close(); }
 

@@ -435,6 +435,32 @@ endmodule""", 1)
         bench.expect(done.returncode == 1 and "loops.sv" in done.stderr, f"{flags}: {done.stderr}")
 
 
+def wrong_values(bench):
+    """In the model's place RTL that gives what the model cannot use ends the run with 4, and is named. (An assertion of
+    the user's on a wide port is compiled with it.)"""
+    text = RTL.read_text(encoding="utf-8").replace("endmodule", """
+  kept: assert property (@(posedge clk_i) in_valid_i |-> in_i.psn == in_i.psn);
+endmodule""", 1)
+    bench.expect("piece = {packet_q, looked.first" in text, f"{RTL.name}: found no packet in a piece")
+    for name, field, said in (
+            ("buffer", "buffer = 32'hffff_fff0",
+             r"port out: cycle \d+: found packet buffer 4294967280; expected one of a packet that it has taken"),
+            ("line", "line = 32'h7fff_fff0", rf"RTL of {BLOCK} has ended the run in its middle.*--lockstep")):
+        wrong = text.replace("piece = {packet_q, looked.first", f"""wrong = packet_q;
+          wrong.{field};
+          piece = {{wrong, looked.first""").replace("    looked = job_q;", """
+    rxnic_link_pkg::completion_request_t wrong;
+    wrong = '0;
+    looked = job_q;""", 1)
+        (bench.folder / "wrong.sv").write_text(wrong, encoding="utf-8")
+        own = build(bench, f"{name}.so", "wrong.sv")
+        done = bench.rxnic("replay", e2e.SAMPLE, "--rtl", f"{BLOCK}={own}")
+        told = re.search(said, done.stderr)
+        bench.expect(done.returncode == 4 and told, f"{name} in place: {done.returncode} {done.stderr[-600:]}")
+        done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}")
+        bench.expect(done.returncode == 4 and f"{name}: " in done.stderr, f"{name} in lockstep: {done.stderr[-600:]}")
+
+
 def usage(bench):
     """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
     (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
@@ -470,7 +496,8 @@ def usage(bench):
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "stalls": stalls, "usage": usage,
           "names": names, "cached": cached, "kept": kept, "loops": loops, "unset": unset,
-          "organisation": organisation, "public_cam": public_cam, "mpi": mpi, "trace": trace}
+          "wrong_values": wrong_values, "organisation": organisation, "public_cam": public_cam, "mpi": mpi,
+          "trace": trace}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

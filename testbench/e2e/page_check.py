@@ -329,7 +329,14 @@ def compare(bench):
     text = bench.rxnic("compare", "base", "slow", "base").stdout
     bench.expect("dma_engine.read_latency_ps" in text and "receive p50 (ns)" in text, text)
     same = bench.rxnic("compare", "base", "base").stdout
-    bench.expect("all parameters are the same" in same and "%" not in same.split("figures")[1], same)
+    bench.expect("all parameters of the NIC are the same" in same and "%" not in same.split("figures")[1], same)
+    bench.expect("not the same run" not in same and both["ran"] == [], same)
+    bench.replay(e2e.SAMPLE, "--pace", "line-rate", "--seed", "7", "--to", "30us", out="other")
+    ran = json.loads(bench.rxnic("compare", "base", "other", "--format", "json").stdout)["ran"]
+    bench.expect_equal([(row["what"], row["A"]) for row in ran], [("pace", "captured"), ("region", ""), ("seed", "1")],
+                       "what was run")
+    other = bench.rxnic("compare", "base", "other").stdout
+    bench.expect("not the same run" in other and "B  line-rate" in other, other)
     done = bench.rxnic("compare", "--html", "both.html", "base", "slow", env=script(bench))
     bench.expect_equal((done.returncode, done.stdout), (0, "written: both.html\n"), "compare --html")
     page = (bench.folder / "both.html").read_text(encoding="utf-8")

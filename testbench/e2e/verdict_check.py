@@ -49,6 +49,9 @@ PLANTED = {
     "idle": (f"2000 14 {SENDS.replace('load=100', 'load=1')}", [], ("idle", ""), None),
     "the sender": (f"4000 15 {SENDS.replace('load=100', 'load=30')} min_bytes=512 max_bytes=512", [],
                    ("sender", "packets that come"), None),
+    "WQE store": (f"4000 17 {SENDS} min_bytes=2048 max_bytes=2048 mtu=1024",
+                  [*LINE, *FAST, "--set", "srq_wqe_fetcher.wqe_store_entries=2"],
+                  ("srq_wqe_fetcher", "wqe_store"), "srq_wqe_fetcher.wqe_store_entries"),
     "the host": (f"3000 16 {SENDS}", [*LINE, "--host", "depth=8", "--set", "host.poll_latency_ps=50000000"],
                  ("host", "receive WQE"), None),
 }
@@ -91,7 +94,7 @@ def backlog(bench):
         bench.expect_equal(verdict["backlog"], wanted, f"load {load}: {verdict['words']}")
         stages = report["stages_ns"]
         waits = sum(s["wait"]["mean"] for name, s in stages.items() if name not in ("wire", "host_memory"))
-        whole = sum(s["mean"] for name, s in stages.items() if name != "wire")
+        whole = sum(s["mean"] for s in stages.values())
         bench.expect_equal(waits / whole > 0.5, wanted, f"load {load}: {waits} of {whole} ns")
 
 
@@ -126,7 +129,31 @@ def summary(bench):
         bench.expect(again.stdout and done.stdout.startswith(again.stdout), "rxnic report prints something else")
 
 
-CHECKS = {"planted": planted, "backlog": backlog, "distrust": distrust, "summary": summary}
+def workloads(bench):
+    """What holds up senders that wait for their answers, and what shows in drops alone."""
+    large = "packets = 5000\n[senders]\nqps = 16\nbytes = 3000\n[receiver]\nreceive = \"srq\"\n"
+    mixed = ("packets = 2000\n[[senders]]\npeers = 2\nqps = 4\nbytes = 3000\n"
+             "[senders.mix]\nsend = 3\nwrite = 3\nread = 2\nfetch_add = 2\n"
+             "[[senders]]\ntransport = \"ud\"\nbytes = 500\narrivals = \"poisson\"\nload = 10\n")
+    asleep = ("packets = 1000\n[senders]\nqps = 1\nbytes = 64\narrivals = \"constant\"\ninterval = 1000000\n"
+              "[receiver]\ncompletions = \"events\"\nmoderation_count = 1000\n")
+    for name, page, options, wanted, said in (
+            ("store of the fetcher", large, ["srq_wqe_fetcher.queues=1024"], ("srq_wqe_fetcher", "wqe_store"),
+             "waited (wait_wqe_store"),
+            ("PCIe tags", mixed, ["dma_engine.tags=2"], ("dma_engine", "dma_tag"), "no PCIe tag is free"),
+            ("a host that is not woken", asleep, [], ("host", "receive WQE"), "came ahead of the expected PSN"),
+            ("failed QPs", large, ["workload.senders.mix.read=1", "workload.senders.mix.send=0",
+                                   "ack_generator.answers_per_qp=1"], None, "packets (85 %) were dropped")):
+        (bench.folder / "page.toml").write_text(page, encoding="utf-8")
+        verdict = bench.replay("page.toml", *(part for one in options for part in ("--set", one)))["verdict"]
+        words = " ".join(verdict["words"])
+        bench.expect(wanted in (None, (verdict["bound_by"], verdict["resource"])), f"{name}: {words}")
+        bench.expect(said in words, f"{name}: {words}")
+    on = bench.replay("page.toml", "--set", "cqe_generator.compression=true")["verdict"]
+    bench.expect("cqe_generator.compression" not in [p["name"] for p in on["parameters"]], "offers what is on already")
+
+
+CHECKS = {"planted": planted, "workloads": workloads, "backlog": backlog, "distrust": distrust, "summary": summary}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `rxnic exercise` starts: a program of its own, which is built when it is first asked for.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <systemc>
@@ -24,9 +27,17 @@ int run(const rxnic::ExerciseRequest& request) {
     }
   }
   rxnic::Progress bar("exercise", true);
+  // What RTL prints ($display, an assertion that fails) goes to standard output: with --json that holds the JSON alone.
+  const int output = request.json ? dup(STDOUT_FILENO) : -1;
+  if (output >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
   const rxnic::ExerciseResult result = rxnic::exercise(
       request,
       [&bar](std::uint64_t done, std::uint64_t planned, const std::string& what) { bar.update(done, planned, what); });
+  if (output >= 0) {
+    std::fflush(stdout);
+    dup2(output, STDOUT_FILENO);
+    close(output);
+  }
   if (!request.folder.empty()) {
     rxnic::write_file(fs::path(request.folder) / rxnic::kExerciseFile, rxnic::exercise_json(result));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "bridge/rxnic/page/run_charts.h"
 #include "bridge/rxnic/report/verdict.h"
@@ -43,6 +44,31 @@ struct DifferentParameter {
   std::vector<std::string> values;  // by run
 };
 
+// What was run, and how: a difference between two of them is one of the runs, not only of the NIC. (R3)
+std::vector<std::pair<const char*, std::string>> what_was_run(const RunResult& r) {
+  std::string commands, region;
+  for (const std::string& word : r.command) commands += (commands.empty() ? "" : " ") + word;
+  if (r.region) region = fmt::format("{} to {}", time_text(r.region->from_ps), time_text(r.region->to_ps));
+  std::string page;
+  for (const std::string& o : r.overrides) {
+    if (o.starts_with("workload.")) page += (page.empty() ? "" : " ") + o;
+  }
+  return {{"source", r.trace},      {"command", commands}, {"set in its page", page},
+          {"receiver", r.receiver}, {"pace", r.pace},      {"psn", r.psn},
+          {"host", r.host},         {"region", region},    {"seed", std::to_string(r.seed)}};
+}
+
+std::vector<DifferentParameter> different_runs(const std::vector<ComparedRun>& runs) {
+  std::vector<DifferentParameter> all;
+  const auto names = what_was_run(runs.front().result);
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    DifferentParameter p{names[n].first, {}};
+    for (const ComparedRun& run : runs) p.values.push_back(what_was_run(run.result)[n].second);
+    if (std::ranges::adjacent_find(p.values, std::not_equal_to()) != p.values.end()) all.push_back(std::move(p));
+  }
+  return all;
+}
+
 std::vector<DifferentParameter> different_parameters(const std::vector<ComparedRun>& runs) {
   std::vector<DifferentParameter> all;
   for (const ParamDescriptor& d : param_descriptors()) {
@@ -61,7 +87,8 @@ std::string value_text(double value) {
 }  // namespace
 
 Json comparison_json(const std::vector<ComparedRun>& runs) {
-  Json all = {{"runs", Json::array()}, {"parameters", Json::array()}, {"figures", Json::array()}};
+  Json all = {
+      {"runs", Json::array()}, {"ran", Json::array()}, {"parameters", Json::array()}, {"figures", Json::array()}};
   for (const ComparedRun& run : runs) {
     const Verdict v = verdict_of(run.result);
     all["runs"].push_back({{"name", run.name},
@@ -70,6 +97,11 @@ Json comparison_json(const std::vector<ComparedRun>& runs) {
                            {"overrides", run.result.overrides},
                            {"bound_by", v.bound_by},
                            {"words", v.words}});
+  }
+  for (const DifferentParameter& p : different_runs(runs)) {
+    Json row = {{"what", p.name}};
+    for (std::size_t n = 0; n < runs.size(); ++n) row[runs[n].name] = p.values[n];
+    all["ran"].push_back(std::move(row));
   }
   for (const DifferentParameter& p : different_parameters(runs)) {
     Json row = {{"parameter", p.name}};
@@ -96,8 +128,16 @@ std::string comparison_text(const std::vector<ComparedRun>& runs) {
     const Verdict v = verdict_of(run.result);
     out += fmt::format("{}  {}\n   {}\n", run.name, run.folder, v.words.empty() ? "" : v.words.front());
   }
+  const std::vector<DifferentParameter> ran = different_runs(runs);
+  if (!ran.empty()) out += "\nnot the same run: what differs besides the NIC\n";
+  for (const DifferentParameter& p : ran) {
+    for (std::size_t n = 0; n < runs.size(); ++n) {
+      out +=
+          fmt::format("  {:<16} {}  {}\n", n == 0 ? p.name : "", runs[n].name, p.values[n].empty() ? "-" : p.values[n]);
+    }
+  }
   const std::vector<DifferentParameter> parameters = different_parameters(runs);
-  out += parameters.empty() ? "\nall parameters are the same\n" : "\nparameters that differ\n";
+  out += parameters.empty() ? "\nall parameters of the NIC are the same\n" : "\nparameters that differ\n";
   for (const DifferentParameter& p : parameters) {
     out += fmt::format("  {:<44}", p.name);
     for (const std::string& value : p.values) out += fmt::format(" {:>12}", value);
@@ -105,7 +145,7 @@ std::string comparison_text(const std::vector<ComparedRun>& runs) {
   }
   out += fmt::format("\n{:<38}", "figures");
   for (const ComparedRun& run : runs)
-    out += fmt::format("{:>14}{}", run.name, &run == &runs.front() ? "" : "    change");
+    out += fmt::format("{:>14}{}", run.name, &run == &runs.front() ? "" : "     change");
   out += '\n';
   for (const FigureRow& f : figure_rows(runs)) {
     if (std::ranges::all_of(f.values, [](const auto& v) { return !v || *v == 0; })) continue;
@@ -115,7 +155,7 @@ std::string comparison_text(const std::vector<ComparedRun>& runs) {
       out += fmt::format("{:>14}", f.values[n] ? value_text(*f.values[n]) : "-");
       if (n == 0) continue;
       const std::optional<double> by = change(f, n);
-      out += fmt::format("{:>10}", !by ? "" : *by == 0 ? "=" : fmt::format("{:+.1f} %", *by));
+      out += fmt::format(" {:>10}", !by ? "" : *by == 0 ? "=" : fmt::format("{:+.1f} %", *by));
     }
     out += '\n';
   }

@@ -3,6 +3,8 @@
 //
 //   R1  Runs are called A, B, C... in the order of the command line.
 //   R2  A change is that from A, in per cent of A; none is given where A has 0, or lacks the figure.
+//   R3  Where the runs are of different sources, conditions or hosts it says so first: then their figures differ for
+//       other reasons, too.
 #pragma once
 
 #include <string>
@@ -19,8 +21,8 @@ struct ComparedRun {
   RunResult result;
 };
 
-// {"runs": [...], "parameters": [{"parameter":, "A":, "B":...}], "figures": [{"figure":, "unit":, "A":, "B":,
-// "change_B":...}]}
+// {"runs": [...], "ran": [{"what":, "A":, "B":...}], "parameters": [{"parameter":, "A":, "B":...}],
+//  "figures": [{"figure":, "unit":, "A":, "B":, "change_B":...}]}
 Json comparison_json(const std::vector<ComparedRun>& runs);
 std::string comparison_text(const std::vector<ComparedRun>& runs);
 

@@ -120,26 +120,56 @@ void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<
   }
 }
 
-void latency_row(SummaryWriter& w, const char* what, const LatencyResult& l) {
+// The unit of a table of times: ns while the greatest of them is less than a millisecond, so that columns keep apart.
+class TableUnit {
+ public:
+  explicit TableUnit(std::uint64_t greatest_ns) {
+    while (greatest_ns >= 1'000'000 && unit_ + 1 < std::size(kNames)) {
+      greatest_ns /= 1000;
+      ns_ *= 1000;
+      ++unit_;
+    }
+  }
+  const char* name() const { return kNames[unit_]; }
+  std::string text(std::uint64_t ns) const { return unit_ == 0 ? count(ns) : short_text(static_cast<double>(ns), 1e4); }
+  std::string mean(double ns) const { return short_text(ns, unit_ == 0 ? 1e3 : 1e4); }
+
+ private:
+  // Without a decimal from `long_from` on.
+  std::string short_text(double ns, double long_from) const {
+    return fmt::format("{:.{}f}", ns / ns_, ns / ns_ < long_from ? 1 : 0);
+  }
+
+  static constexpr const char* kNames[] = {"ns", "us", "ms"};
+  std::size_t unit_ = 0;
+  double ns_ = 1;
+};
+
+void latency_row(SummaryWriter& w, const char* what, const LatencyResult& l, const TableUnit& unit) {
   if (l.count == 0) return;
-  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", what, count(l.p50), count(l.p90), count(l.p99),
-                    count(l.p999), count(l.max), with_prefix_if_long(l.count)));
+  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", what, unit.text(l.p50), unit.text(l.p90),
+                    unit.text(l.p99), unit.text(l.p999), unit.text(l.max), with_prefix_if_long(l.count)));
 }
 
-void latencies(SummaryWriter& w, const NicResult& r) {
+void latencies(SummaryWriter& w, const NicResult& r, bool region) {
+  const std::pair<const char*, const LatencyResult*> rows[] = {
+      {"receive, to visible CQE", &r.latency_ns}, {"receive, to its DMA", &r.handed_over_ns},
+      {"match before its data", &r.match_ns},     {"receive without an end", &r.no_end_ns},
+      {"WRITE, to visible data", &r.write_ns},    {"READ, atomic", &r.read_ns},
+      {"one way, from doorbell", &r.one_way_ns},
+  };
   if (r.latency_ns.count + r.write_ns.count + r.read_ns.count + r.match_ns.count + r.no_end_ns.count == 0) {
-    w.line("latency", "no receive completed, and no WRITE or READ was carried out");
+    w.line("latency", region ? "no message began and ended within the region"
+                             : "no receive completed, and no WRITE or READ was carried out");
     return;
   }
-  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", "latency in ns", "p50", "p90", "p99", "p99.9", "max",
-                    "of"));
-  latency_row(w, "receive, to visible CQE", r.latency_ns);
-  latency_row(w, "receive, to its DMA", r.handed_over_ns);
-  latency_row(w, "match before its data", r.match_ns);
-  latency_row(w, "receive without an end", r.no_end_ns);
-  latency_row(w, "WRITE, to visible data", r.write_ns);
-  latency_row(w, "READ, atomic", r.read_ns);
-  latency_row(w, "one way, from doorbell", r.one_way_ns);
+  std::uint64_t greatest = 0;
+  for (const auto& [what, l] : rows) greatest = std::max(greatest, l->count == 0 ? 0 : l->max);
+  const TableUnit unit(greatest);
+  w.raw(fmt::format("  {:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", fmt::format("latency in {}", unit.name()), "p50", "p90",
+                    "p99", "p99.9", "max", "of"));
+  for (const auto& [what, l] : rows) latency_row(w, what, *l, unit);
+  if (region) w.line("", "of messages that began and ended within the region");
 }
 
 // Where the time of a message went, block by block: its last packet. The longest mean stay fills the bar: first the
@@ -147,12 +177,17 @@ void latencies(SummaryWriter& w, const NicResult& r) {
 void stages(SummaryWriter& w, const NicResult& r) {
   if (r.stages.empty()) return;
   double longest = 0;
-  for (const StageResult& s : r.stages) longest = std::max(longest, s.stay.mean);
+  std::uint64_t greatest = 0;
+  for (const StageResult& s : r.stages) {
+    longest = std::max(longest, s.stay.mean);
+    greatest = std::max(greatest, s.max);
+  }
+  const TableUnit unit(greatest);
   const auto columns_in = [&](double ns) {
     const double share = longest == 0 ? 0 : std::clamp(ns / longest, 0.0, 1.0);
     return static_cast<std::size_t>(std::lround(share * kBarColumns));
   };
-  w.heading(fmt::format("where a message's time went, in ns ({} in front of the block, waiting, {} in it)",
+  w.heading(fmt::format("where a message's time went, in {} ({} in front of the block, waiting, {} in it)", unit.name(),
                         kWaiting.glyph, kBusy.glyph));
   w.raw(fmt::format("  {:<18} {:<{}}{:>7}{:>8}{:>8}{:>8}{:>8}\n", "", "", kBarColumns, "mean", "p50", "p99", "max",
                     "wait"));
@@ -162,9 +197,8 @@ void stages(SummaryWriter& w, const NicResult& r) {
     const std::size_t all = columns_in(s.stay.mean), waits = std::min(all, columns_in(s.wait.mean));
     const std::string bar =
         w.paint(kWaiting, waits) + w.paint(kBusy, all - waits) + std::string(kBarColumns - all, ' ');
-    w.raw(fmt::format("  {:<18} {}{:>7.{}f}{:>8}{:>8}{:>8}{:>8.{}f}\n", name, bar, s.stay.mean,
-                      s.stay.mean < 1000 ? 1 : 0, count(s.stay.p50), count(s.stay.p99), count(s.max), s.wait.mean,
-                      s.wait.mean < 1000 ? 1 : 0));
+    w.raw(fmt::format("  {:<18} {}{:>7}{:>8}{:>8}{:>8}{:>8}\n", name, bar, unit.mean(s.stay.mean),
+                      unit.text(s.stay.p50), unit.text(s.stay.p99), unit.text(s.max), unit.mean(s.wait.mean)));
   }
 }
 
@@ -243,7 +277,7 @@ void speed(SummaryWriter& w, const RunResult& r) {
                            ? ""
                            : fmt::format("   {} while nine tenths of it came", scaled(r.steady_gbps * 1e9, "b/s"))));
   }
-  latencies(w, r);
+  latencies(w, r, r.region.has_value());
 }
 
 constexpr std::size_t kQpsShown = 8;
@@ -372,7 +406,7 @@ void program_summary(SummaryWriter& w, const RunResult& r) {
     if (r.nics.size() > 1) {
       w.heading(fmt::format("NIC {}", n));
       packets(w, nic);
-      latencies(w, nic);
+      latencies(w, nic, r.region.has_value());
     }
     if (nic.packets.seen == 0) continue;
     cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",

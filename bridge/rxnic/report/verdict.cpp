@@ -15,11 +15,12 @@ namespace rxnic {
 
 namespace {
 
-constexpr double kIdle = 0.1;      // share of cycles with work of the busiest block (R1)
-constexpr double kHeldUp = 0.25;   // share of a block's time with work (R2)
-constexpr double kFull = 0.9;      // share of cycles in which the ACK generator is in the way (R2)
-constexpr double kBacklog = 0.5;   // share of the mean latency (R4)
-constexpr double kRefused = 0.05;  // share of packets (R3)
+constexpr double kIdle = 0.1;          // share of cycles with work of the busiest block (R1)
+constexpr double kHeldUp = 0.25;       // share of a block's time with work (R2)
+constexpr double kFull = 0.9;          // share of cycles in which the ACK generator is in the way (R2)
+constexpr double kBacklog = 0.5;       // share of the mean latency (R4)
+constexpr double kRefused = 0.05;      // share of packets (R3, R7)
+constexpr double kSomeRefused = 0.01;  // of them, when those behind them make up the rest (R3)
 constexpr std::uint64_t kFewMessages = 1000;
 constexpr double kCold = 0.05;  // share of lookups that missed
 
@@ -67,6 +68,7 @@ class Judge {
       v_.words.emplace_back("No packet came to the NIC.");
       return v_;
     }
+    dropped();
     bind();
     latency();
     network();
@@ -86,19 +88,60 @@ class Judge {
   std::string the_nic() const { return r_.nics.size() < 2 ? "The NIC" : fmt::format("NIC {}", &nic_ - r_.nics.data()); }
   std::string it() const { return r_.nics.size() < 2 ? "it" : the_nic(); }
 
+  // (R7)
+  void dropped() {
+    const auto& reasons = nic_.packets.dropped;
+    std::size_t most = 0;
+    std::uint64_t all = 0;
+    for (std::size_t n = 1; n < kDropReasons; ++n) {
+      const auto reason = static_cast<DropReason>(n);
+      if (reason == DropReason::kNoReceiveWqe || reason == DropReason::kWqeStoreFull ||
+          reason == DropReason::kRxBufferFull) {
+        continue;  // told elsewhere
+      }
+      all += reasons[n];
+      if (most == 0 || reasons[n] > reasons[most]) most = n;
+    }
+    const double share = static_cast<double>(all) / static_cast<double>(nic_.packets.seen);
+    if (share < kRefused) return;
+    v_.words.push_back(fmt::format("{} of {} packets ({}) were dropped, most of them as {}: {}.", count_text(all),
+                                   count_text(nic_.packets.seen), percent(share),
+                                   name_of(static_cast<DropReason>(most)),
+                                   clause(Enumeration<DropReason>::kValues[most].sentence)));
+  }
+
   void bind() {
     const std::uint64_t refused = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kNoReceiveWqe)];
     const std::uint64_t full = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kRxBufferFull)];
     const auto share_of = [&](std::uint64_t n) {
       return static_cast<double>(n) / static_cast<double>(nic_.packets.seen);
     };
-    if (share_of(refused) >= kRefused) {  // (R3)
+    const std::uint64_t behind = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kPsnAhead)];
+    if (share_of(refused) >= kRefused ||
+        (share_of(refused) >= kSomeRefused && share_of(refused + behind) >= kRefused)) {
+      // (R3)
       v_.bound_by = "host";
       v_.resource = "receive WQE";
       v_.share = share_of(refused);
       v_.words.push_back(fmt::format(
           "The host bound {}: {} of {} packets ({}) found no receive WQE posted, and were refused (no_receive_wqe).",
           it(), count_text(refused), count_text(nic_.packets.seen), percent(v_.share)));
+      if (behind > refused) {
+        v_.words.push_back(fmt::format("Behind those {} came ahead of the expected PSN, and were dropped (psn_ahead).",
+                                       count_text(behind)));
+      }
+      return;
+    }
+    const std::uint64_t without_entry = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kWqeStoreFull)];
+    if (share_of(without_entry) >= kRefused) {  // (R3)
+      v_.bound_by = "srq_wqe_fetcher";
+      v_.resource = "wqe_store";
+      v_.share = share_of(without_entry);
+      v_.words.push_back(fmt::format(
+          "srq_wqe_fetcher bound {}: {} of {} packets ({}) found no free entry in its store of WQEs in use, and were "
+          "refused (wqe_store_full).",
+          it(), count_text(without_entry), count_text(nic_.packets.seen), percent(v_.share)));
+      name_movers("srq_wqe_fetcher", Activity::kWaitWqeStore);
       return;
     }
     double busiest_share = 0;
@@ -133,6 +176,7 @@ class Judge {
       binds = fullest;
       chain.clear();
     }
+    if (binds == nullptr) binds = fetcher_without_room();
     if (binds == nullptr) return kept_up();
     const double blocked = cycles_of(*binds, Activity::kBlocked) / all_cycles(*binds);
     if (binds->stem == kPath[std::size(kPath) - 1] && blocked > own_share(*binds) / 2) {
@@ -144,7 +188,32 @@ class Judge {
                                      it(), percent(v_.share)));
       return;
     }
-    name_block(*binds, chain);
+    const BlockResult* const dma = find(nic_.blocks, "dma_engine");
+    Activity activity = longest(*binds);
+    if (dma != nullptr && binds != dma && is_read(activity) &&
+        cycles_of(*dma, Activity::kWaitDmaTag) >= kHeldUp * all_cycles(*dma)) {  // (R2)
+      chain += (chain.empty() ? "" : ", ") + binds->stem;
+      binds = dma;
+      activity = Activity::kWaitDmaTag;
+    }
+    name_block(*binds, activity, chain);
+  }
+
+  // What a block did for longest. When its waits are longer together than its work, the longest of them.
+  static Activity longest(const BlockResult& b) {
+    Activity wait = Activity::kWaitContext;
+    double waited = 0;
+    for (std::size_t a = static_cast<std::size_t>(wait); a < kActivities; ++a) {
+      if (b.account[a] > b.account[static_cast<std::size_t>(wait)]) wait = static_cast<Activity>(a);
+      waited += cycles_of(b, static_cast<Activity>(a));
+    }
+    return waited > cycles_of(b, Activity::kBusy) ? wait : Activity::kBusy;
+  }
+
+  // Waits for what the DMA engine reads from the host.
+  static bool is_read(Activity a) {
+    return a == Activity::kWaitDmaData || a == Activity::kWaitWqe || a == Activity::kWaitContext ||
+           a == Activity::kWaitTranslation;
   }
 
   // (R2) The block that holds up those before it; nullptr: none is held up.
@@ -179,6 +248,13 @@ class Judge {
     return fullest;
   }
 
+  // (R2)
+  const BlockResult* fetcher_without_room() const {
+    const BlockResult* const b = find(nic_.blocks, "srq_wqe_fetcher");
+    if (b == nullptr || with_work(*b) == 0) return nullptr;
+    return cycles_of(*b, Activity::kWaitWqeStore) / with_work(*b) >= kHeldUp ? b : nullptr;
+  }
+
   void kept_up() {
     const bool line = !r_.of_programs() && r_.pace == "line-rate";
     v_.bound_by = line ? "line" : "sender";
@@ -189,11 +265,7 @@ class Judge {
              : fmt::format("What came bound {}: no block of the path was held up, the NIC kept up.", it()));
   }
 
-  void name_block(const BlockResult& b, const std::string& chain) {
-    Activity longest = Activity::kBusy;
-    for (std::size_t a = static_cast<std::size_t>(Activity::kWaitContext); a < kActivities; ++a) {
-      if (b.account[a] > b.account[static_cast<std::size_t>(longest)]) longest = static_cast<Activity>(a);
-    }
+  void name_block(const BlockResult& b, Activity longest, const std::string& chain) {
     v_.bound_by = b.stem;
     v_.resource = longest == Activity::kBusy ? "busy" : std::string(name_of(longest).substr(5));
     v_.share = cycles_of(b, longest) / all_cycles(b);
@@ -207,7 +279,13 @@ class Judge {
       if (longest == Activity::kWaitWqe) dependent_reads();
     }
     if (!chain.empty()) v_.words.push_back(fmt::format("Held up by it, in the order of the path: {}.", chain));
-    for (const std::string_view name : movers(b.stem, longest)) add_parameter(name);
+    name_movers(b.stem, longest);
+  }
+
+  void name_movers(std::string_view block, Activity activity) {
+    for (const std::string_view name : movers(block, activity)) {
+      if (!is_on(name, r_.params)) add_parameter(name);
+    }
     if (v_.parameters.empty()) return;
     std::string names;
     for (const VerdictParameter& p : v_.parameters) {
@@ -238,12 +316,12 @@ class Judge {
   }
 
   void latency() {
-    double all = 0, waits = 0, most = 0;
+    double all = 0, waits = 0, most = 0, arrival = 0;
     std::string where;
     for (const StageResult& s : stages()) {
-      if (s.name == "wire") continue;  // the message's other packets
       all += s.stay.mean;
-      if (s.name == "host_memory") continue;
+      if (s.name == "wire") arrival = s.stay.mean;
+      if (s.name == "wire" || s.name == "host_memory") continue;  // its other packets come, and its CQE is seen
       waits += s.wait.mean;
       if (s.wait.mean > most) {
         most = s.wait.mean;
@@ -253,14 +331,16 @@ class Judge {
     if (all == 0) return;
     v_.backlog = waits / all > kBacklog;
     const auto ns = [](double n) { return time_text(static_cast<std::uint64_t>(n * 1000)); };
+    const std::string comes =
+        arrival == 0 ? "" : fmt::format(", and {} the arrival of a message's packets", ns(arrival));
     if (v_.backlog) {
       v_.words.push_back(fmt::format(
           "The latency is backlog: of {} in the mean {} are waits in front of blocks, most of them in front of "
-          "{}. Without waits it is {}.",
-          ns(all), ns(waits), where, ns(all - waits)));
+          "{}{}. Without waits it is {}.",
+          ns(all), ns(waits), where, comes, ns(all - waits)));
     } else {
-      v_.words.push_back(fmt::format("The latency is no backlog: of {} in the mean {} are waits in front of blocks.",
-                                     ns(all), ns(waits)));
+      v_.words.push_back(fmt::format("The latency is no backlog: of {} in the mean {} are waits in front of blocks{}.",
+                                     ns(all), ns(waits), comes));
     }
   }
 

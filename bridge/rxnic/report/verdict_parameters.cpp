@@ -41,8 +41,8 @@ const std::vector<Mover>& all_movers() {
       {"",
        Activity::kWaitWqe,
        {"dma_engine.read_latency_ps", "srq_wqe_fetcher.prefetch", "srq_wqe_fetcher.prefetch_depth",
-        "srq_wqe_fetcher.srq_layout"}},
-      {"", Activity::kWaitWqeStore, {"srq_wqe_fetcher.wqe_store_entries"}},
+        "srq_wqe_fetcher.srq_layout", "srq_wqe_fetcher.reads_in_flight"}},
+      {"", Activity::kWaitWqeStore, {"srq_wqe_fetcher.wqe_store_entries", "srq_wqe_fetcher.wqe_store_share"}},
       {"", Activity::kWaitTag, {"tag_match_cam.entries", "tag_match_cam.refill_reads", "tag_match_cam.search_cycles"}},
       {"",
        Activity::kWaitTranslation,
@@ -87,6 +87,11 @@ std::span<const std::string_view> movers(std::string_view block, Activity activi
     if ((m.block.empty() || m.block == block) && m.activity == activity) return m.parameters;
   }
   return {};
+}
+
+bool is_on(std::string_view name, const Params& params) {
+  const ParamDescriptor& d = descriptor_of(name);
+  return d.type == ParamType::kBool && d.get(params) != 0;
 }
 
 VerdictParameter verdict_parameter(std::string_view name, const Params& params) {

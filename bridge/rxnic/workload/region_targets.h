@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the memory of the NIC's host WRITEs and READs go: which region, and where in it. Without time.
+// Where in the memory of the NIC's host WRITEs, READs and atomics go: which region, and where in it. Without time.
 //
 //   R1  uniform: any region, any place. zipf: any place of a region that is drawn by Zipf's law.
 //   R2  sequential: behind the target before. stride: `stride` behind its begin. When the message does not fit into the
 //       region there, it goes to the begin of the next one; the first region follows the last.
+//   R3  An atomic goes to the eight bytes that its target lies in: their address is a multiple of 8.
 #pragma once
 
 #include <cstdint>

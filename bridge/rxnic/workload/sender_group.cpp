@@ -14,7 +14,6 @@ namespace {
 
 enum DrawPurpose : std::uint64_t { kSizeDraws = 16, kKindDraws, kTimeDraws, kChoiceDraws, kTargetDraws, kPurposes };
 constexpr double kPsPerBit = 1000;  // at 1 Gb/s
-constexpr std::uint64_t kAtomicSlots = 64;
 
 std::uint64_t purpose_of(std::size_t group, DrawPurpose p) { return group * kPurposes + p; }
 
@@ -199,15 +198,16 @@ SenderMessage SenderGroup::message() {
     bytes = (bytes + page_.peers) / (page_.peers + 1);  // R4, R5
   }
   const std::uint32_t traits = request_info(m.kind->opcode).traits;
-  if ((traits & kAtomic) != 0) {
-    bytes = kAtomicBytes;
-    m.va = traffic::kDataVa + kAtomicBytes * target_random_.below(kAtomicSlots);
-    m.swap_add = target_random_.next() >> 48;
-    m.compare = target_random_.below(4);
-  } else if ((traits & (kWrite | kRead)) != 0) {
+  if ((traits & kAtomic) != 0) bytes = kAtomicBytes;
+  if ((traits & (kWrite | kRead | kAtomic)) != 0) {
     const RegionTarget target = targets_.next(bytes, target_random_);
     m.va = layout_.region_va(target.region) + target.offset;
     m.rkey = WorkloadLayout::region_key(target.region);
+  }
+  if ((traits & kAtomic) != 0) {
+    m.va -= m.va % kAtomicBytes;
+    m.swap_add = target_random_.next() >> 48;
+    m.compare = target_random_.below(4);
   }
   if (m.kind->opcode == SendOpcode::kSendInvalidate) {
     m.immediate = raw(traffic::invalidated_key(next_invalidated_++));

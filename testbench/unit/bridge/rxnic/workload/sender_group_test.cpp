@@ -221,6 +221,23 @@ TEST_F(SenderGroupTest, KindsHaveTheSharesOfTheirWeights) {
   EXPECT_EQ(counts.size(), 3u);
 }
 
+TEST_F(SenderGroupTest, AtomicsGoToTheRegionsAsWritesDo) {  // region_targets.h R3
+  page.receiver.regions = 8;
+  page.receiver.region_bytes = 4096;
+  senders().mix = {.send = 0, .compare_swap = 1, .fetch_add = 1};
+  std::set<std::uint64_t> places;
+  std::set<std::uint32_t> keys;
+  for (int i = 0; i < 4000; ++i) {
+    const SenderMessage m = group().message();
+    EXPECT_EQ(m.va % 8, 0u);
+    EXPECT_EQ(m.bytes, 8u);
+    places.insert(m.va);
+    keys.insert(raw(m.rkey));
+  }
+  EXPECT_EQ(keys.size(), 8u);
+  EXPECT_GT(places.size(), 8 * 512u / 2) << "of 512 in each region";
+}
+
 TEST_F(SenderGroupTest, TagsCountUpAndEagerMessagesBearThem) {
   senders().mix = {.send = 0, .eager = 1};
   senders().tags = 3;
