@@ -39,7 +39,7 @@ std::string PinClient::read(std::size_t bytes, const std::string& block) {
     return "found version " + std::to_string(records_[0].value) + " of bridge/dpi; expected " +
            std::to_string(kPinsVersion);
   }
-  if (count == 1) return "found no module for " + block + ", or each is taken";
+  if (count == 1) return "found no module for " + block + ", or each is taken, or it has no signals (RXNIC_DESCRIBE)";
   records_.resize(count);
   records_.erase(records_.begin());
   out_.resize(1);

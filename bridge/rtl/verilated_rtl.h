@@ -109,8 +109,9 @@ class VerilatedRtl {
     top_.eval();
   }
   static const char* failure(void* instance) {
-    return of(instance).context_.gotError() ? "an assertion of the RTL has failed (its text is on the standard output)"
-                                            : nullptr;
+    const VerilatedContext& context = of(instance).context_;
+    if (context.gotError()) return "an assertion of the RTL has failed (its text is on the standard output)";
+    return context.gotFinish() ? "the RTL has called $finish" : nullptr;
   }
   static void cover_points(void* instance, void (*found)(void*, const char*, std::uint64_t), void* context) {
     for_each_cover_point(of(instance).context_, found, context);

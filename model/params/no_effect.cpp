@@ -92,6 +92,21 @@ class SetParameters {
   std::vector<Params> bases_;
 };
 
+// A point of the times of reads that comes before `d`, is greater, and stands for it (R3).
+const ParamDescriptor* greater_before(const Params& params, const ParamDescriptor& d) {
+  constexpr std::string_view kPoints[] = {"read_latency_min_ps", "read_latency_p50_ps",  "read_latency_p90_ps",
+                                          "read_latency_p99_ps", "read_latency_p999_ps", "read_latency_max_ps"};
+  const ReadLatency shape = params.dma_engine.read_latency;
+  const auto* const point = std::ranges::find(kPoints, d.key);
+  if (d.section != "dma_engine" || point == std::end(kPoints) || shape == ReadLatency::kConstant) return nullptr;
+  for (const ParamDescriptor& other : param_descriptors()) {
+    const auto* const before = std::ranges::find(kPoints, other.key);
+    const bool counts = before < point && (shape == ReadLatency::kTable || before == std::begin(kPoints));
+    if (other.section == d.section && counts && other.get(params) > d.get(params)) return &other;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 RunFeatures features_of_programs(const Params& params, std::uint32_t nics) {
@@ -112,7 +127,15 @@ std::vector<std::string> parameters_without_effect(const Params& params, std::st
   for (const ParamDescriptor& d : param_descriptors()) {
     const bool present = run.has(d.acts_in);
     const std::string_view missing = missing_need(params, run, d.needs);
-    if ((present && missing.empty()) || !set.contains(d)) continue;
+    if (present && missing.empty()) {
+      const ParamDescriptor* const before = greater_before(params, d);
+      if (before != nullptr && (set.contains(d) || set.contains(*before))) {
+        found.push_back(fmt::format("{}.{} cannot act in this run: it is less than {}, which stands for it", d.section,
+                                    d.key, before->key));
+      }
+      continue;
+    }
+    if (!set.contains(d)) continue;
     const bool is_said = !present || (d.acts_in == RunFeature::kAny && !d.otherwise.empty());
     const std::string why = is_said ? std::string(d.otherwise) : fmt::format("it needs {}", missing);
     found.push_back(fmt::format("{}.{} cannot act in this run: {}", d.section, d.key, why));

@@ -6,6 +6,7 @@
 //   R2  A parameter counts as set when it has not the value of the named configuration. A file may start from any named
 //       configuration. In a run with a file a parameter is set when --set names it, or when no named configuration has
 //       its value. So a recorded run, which does not hold the file, finds the same.
+//   R3  Times of reads do not fall from one percentile to the next: one that is less than an earlier one cannot act.
 #pragma once
 
 #include <initializer_list>

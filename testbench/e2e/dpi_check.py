@@ -219,6 +219,10 @@ def modules(bench):
         bench.expect(line in done.stdout.splitlines(), f"expected {line!r}: {done.stdout}")
     bench.expect_equal(re.findall(r"`RXNIC_(INPUT|OUTPUT)\((\w+)\)", done.stdout),
                        [("INPUT", "clk_i"), ("INPUT", "in_i"), ("OUTPUT", "out_o")], "ports")
+    own.write_text("module own #(parameter type T = logic, parameter int A = 1) (input logic a);")
+    typed = bench.start(program, own).stdout
+    bench.expect_equal(re.findall(r"`RXNIC_PARAMETER\((\w+)\)", typed), ["A"], "a type is no number")
+    bench.expect("    .T(T),\n    .A(A)\n" in typed, f"a type is passed on: {typed}")
     for text, words in (("package p; endpackage", "there is no module"),
                         ("module old(a, b);", "found 'a'; expected 'input TYPE NAME'"),
                         ("module one;", "declares no ports in its header"),

@@ -296,6 +296,10 @@ def trace(bench):
             absent = [name for name in named if re.sub(r"\[.*", "", name) not in vcd.kinds]
             bench.expect(not absent, f"{kind}.gtkw: not in the waveform: {absent[:5]}")
     bench.expect_equal(len(set(counts)), 1, f"cycles, packets and last pieces, in VCD and FST: {counts}")
+    (bench.folder / "waves.fst").unlink()
+    (bench.folder / "waves.fst").mkdir()
+    done = bench.rxnic("replay", e2e.SAMPLE, "--rtl", f"{BLOCK}=fst.so")
+    bench.expect(done.returncode == 0 and "waves.fst cannot be written" in done.stderr, f"no trace: {done.stderr}")
 
 
 def unset(bench):
@@ -461,6 +465,18 @@ endmodule""", 1)
         bench.expect(done.returncode == 4 and f"{name}: " in done.stderr, f"{name} in lockstep: {done.stderr[-600:]}")
 
 
+def finishes(bench):
+    """RTL that calls $finish ends the run with 4, in place and in lockstep."""
+    text = RTL.read_text(encoding="utf-8").replace("endmodule", """
+  always @(posedge clk_i) if (in_valid_i && in_i.psn == 24'h103) $finish;
+endmodule""", 1)
+    (bench.folder / "finishes.sv").write_text(text, encoding="utf-8")
+    own = build(bench, "finishes.so", "finishes.sv")
+    for use in ("--rtl", "--lockstep"):
+        done = bench.rxnic("replay", e2e.SAMPLE, use, f"{BLOCK}={own}")
+        bench.expect(done.returncode == 4 and "the RTL has called $finish" in done.stderr, f"{use}: {done.stderr[:99]}")
+
+
 def usage(bench):
     """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
     (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
@@ -496,8 +512,8 @@ def usage(bench):
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "stalls": stalls, "usage": usage,
           "names": names, "cached": cached, "kept": kept, "loops": loops, "unset": unset,
-          "wrong_values": wrong_values, "organisation": organisation, "public_cam": public_cam, "mpi": mpi,
-          "trace": trace}
+          "wrong_values": wrong_values, "finishes": finishes, "organisation": organisation, "public_cam": public_cam,
+          "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

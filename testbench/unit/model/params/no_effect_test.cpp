@@ -89,6 +89,18 @@ TEST(NoEffect, AListReadWithoutGuessesUsesNoWindow) {  // R1
   EXPECT_THAT(found(depth, both), IsEmpty());
 }
 
+TEST(NoEffect, TimesOfReadsDoNotFall) {  // R3
+  const std::string range = "dma_engine.read_latency=range", table = "dma_engine.read_latency=table",
+                    min = "dma_engine.read_latency_min_ps=500000";
+  const std::string sentence =
+      "dma_engine.read_latency_max_ps cannot act in this run: it is less than read_latency_min_ps, which stands for it";
+  EXPECT_THAT(found({range, min, "dma_engine.read_latency_max_ps=400000"}), ElementsAre(sentence));
+  EXPECT_THAT(found({range, min}), ElementsAre(sentence)) << "the default is less, too";
+  EXPECT_THAT(found({range, "dma_engine.read_latency_max_ps=372000"}), IsEmpty()) << "as great as the least";
+  EXPECT_THAT(found({table, "dma_engine.read_latency_p50_ps=50000000"}).size(), 4U) << "all behind it";
+  EXPECT_THAT(found({table, "dma_engine.read_latency_p50_ps=420000"}), IsEmpty());
+}
+
 TEST(NoEffect, TheConfigurationsOwnValuesAreNotMentioned) {  // R2
   EXPECT_THAT(found({"fabric.switch_latency_ps=300000"}), IsEmpty());
   for (const NamedConfig& named : named_configs()) EXPECT_THAT(found({}, kCaptured, named.name), IsEmpty());
