@@ -148,7 +148,8 @@ def killed(bench):
                            f"{who}: status of the sweep: {said}")
         bench.expect(sent == "KILL" or "started again, it goes on" in said, f"{who}: what is said: {said}")
         before = sweep.ended()
-        bench.expect(0 < before < 20, f"{who}: {before} of 20 points had ended at the kill")
+        # Asked to end, the points that are left may be over before it does.
+        bench.expect(0 < before < 20 + (who == "asked"), f"{who}: {before} of 20 points had ended at the kill")
         done_well(bench, sweep.start(), f"{who}: again")
         counts = sweep.counts()
         bench.expect_equal(len(counts), 20, f"{who}: points that were run")

@@ -149,6 +149,7 @@ def workloads(bench):
         words = " ".join(verdict["words"])
         bench.expect(wanted in (None, (verdict["bound_by"], verdict["resource"])), f"{name}: {words}")
         bench.expect(said in words, f"{name}: {words}")
+        bench.expect(wanted is None or " bound " in verdict["words"][0], f"{name}: the reason is not first: {words}")
     on = bench.replay("page.toml", "--set", "cqe_generator.compression=true")["verdict"]
     bench.expect("cqe_generator.compression" not in [p["name"] for p in on["parameters"]], "offers what is on already")
 

@@ -90,36 +90,39 @@ class Judge {
 
   // (R7)
   void dropped() {
-    const auto& reasons = nic_.packets.dropped;
     std::size_t most = 0;
     std::uint64_t all = 0;
     for (std::size_t n = 1; n < kDropReasons; ++n) {
       const auto reason = static_cast<DropReason>(n);
-      if (reason == DropReason::kNoReceiveWqe || reason == DropReason::kWqeStoreFull ||
-          reason == DropReason::kRxBufferFull) {
-        continue;  // told elsewhere
-      }
-      all += reasons[n];
-      if (most == 0 || reasons[n] > reasons[most]) most = n;
+      const bool told_elsewhere = reason == DropReason::kNoReceiveWqe || reason == DropReason::kWqeStoreFull ||
+                                  reason == DropReason::kRxBufferFull ||
+                                  (reason == DropReason::kPsnAhead && host_binds());
+      if (told_elsewhere) continue;
+      all += dropped_as(reason);
+      if (most == 0 || dropped_as(reason) > dropped_as(static_cast<DropReason>(most))) most = n;
     }
-    const double share = static_cast<double>(all) / static_cast<double>(nic_.packets.seen);
-    if (share < kRefused) return;
+    if (share_of(all) < kRefused) return;
     v_.words.push_back(fmt::format("{} of {} packets ({}) were dropped, most of them as {}: {}.", count_text(all),
-                                   count_text(nic_.packets.seen), percent(share),
+                                   count_text(nic_.packets.seen), percent(share_of(all)),
                                    name_of(static_cast<DropReason>(most)),
                                    clause(Enumeration<DropReason>::kValues[most].sentence)));
   }
 
+  std::uint64_t dropped_as(DropReason reason) const { return nic_.packets.dropped[static_cast<std::size_t>(reason)]; }
+  double share_of(std::uint64_t packets) const {
+    return static_cast<double>(packets) / static_cast<double>(nic_.packets.seen);
+  }
+  // (R3)
+  bool host_binds() const {
+    const std::uint64_t refused = dropped_as(DropReason::kNoReceiveWqe), behind = dropped_as(DropReason::kPsnAhead);
+    return share_of(refused) >= kRefused ||
+           (share_of(refused) >= kSomeRefused && share_of(refused + behind) >= kRefused);
+  }
+
   void bind() {
-    const std::uint64_t refused = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kNoReceiveWqe)];
-    const std::uint64_t full = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kRxBufferFull)];
-    const auto share_of = [&](std::uint64_t n) {
-      return static_cast<double>(n) / static_cast<double>(nic_.packets.seen);
-    };
-    const std::uint64_t behind = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kPsnAhead)];
-    if (share_of(refused) >= kRefused ||
-        (share_of(refused) >= kSomeRefused && share_of(refused + behind) >= kRefused)) {
-      // (R3)
+    const std::uint64_t refused = dropped_as(DropReason::kNoReceiveWqe), behind = dropped_as(DropReason::kPsnAhead);
+    const std::uint64_t full = dropped_as(DropReason::kRxBufferFull);
+    if (host_binds()) {
       v_.bound_by = "host";
       v_.resource = "receive WQE";
       v_.share = share_of(refused);
@@ -132,7 +135,7 @@ class Judge {
       }
       return;
     }
-    const std::uint64_t without_entry = nic_.packets.dropped[static_cast<std::size_t>(DropReason::kWqeStoreFull)];
+    const std::uint64_t without_entry = dropped_as(DropReason::kWqeStoreFull);
     if (share_of(without_entry) >= kRefused) {  // (R3)
       v_.bound_by = "srq_wqe_fetcher";
       v_.resource = "wqe_store";
