@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "bridge/rxnic/report/verdict_blocks.h"
 #include "bridge/rxnic/report/verdict_parameters.h"
 #include "model/system/units.h"
 
@@ -23,37 +24,6 @@ constexpr double kRefused = 0.05;      // share of packets (R3, R7)
 constexpr double kSomeRefused = 0.01;  // of them, when those behind them make up the rest (R3)
 constexpr std::uint64_t kFewMessages = 1000;
 constexpr double kCold = 0.05;  // share of lookups that missed
-
-// In the order of the path; the tag matcher has none behind it but the WQE fetcher.
-constexpr std::string_view kPath[] = {"rx_buffer",     "rx_parser",       "qp_context_cache", "transport_checker",
-                                      "tag_match_cam", "srq_wqe_fetcher", "grh_scatter",      "address_translator",
-                                      "dma_engine",    "cqe_generator",   "ack_generator"};
-
-double cycles_of(const BlockResult& b, Activity a) {
-  return static_cast<double>(b.account[static_cast<std::size_t>(a)]);
-}
-
-double all_cycles(const BlockResult& b) {
-  double sum = 0;
-  for (const std::uint64_t n : b.account) sum += static_cast<double>(n);
-  return sum;
-}
-
-double with_work(const BlockResult& b) { return all_cycles(b) - cycles_of(b, Activity::kStarved); }
-
-const BlockResult* find(const std::vector<BlockResult>& blocks, std::string_view stem) {
-  const auto at = std::ranges::find(blocks, stem, &BlockResult::stem);
-  return at == blocks.end() ? nullptr : &*at;
-}
-
-std::uint64_t counter(const std::vector<BlockResult>& blocks, std::string_view stem, std::string_view name) {
-  const BlockResult* const b = find(blocks, stem);
-  if (b == nullptr) return 0;
-  for (const auto& [key, value] : b->counters) {
-    if (key == name) return value;
-  }
-  return 0;
-}
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 
@@ -163,8 +133,6 @@ class Judge {
     follow(full);
   }
 
-  static bool on_path(std::string_view stem) { return std::ranges::find(kPath, stem) != std::end(kPath); }
-
   void follow(std::uint64_t full) {
     if (full != 0) {
       v_.words.push_back(
@@ -174,7 +142,8 @@ class Judge {
     const BlockResult* binds = end_of_chain(chain);
     const BlockResult* const fullest = fullest_block();
     const double share = fullest == nullptr ? 0 : own_share(*fullest);
-    const bool answers = fullest != nullptr && fullest->stem == kPath[std::size(kPath) - 1] && share >= kFull;
+    const bool answers =
+        fullest != nullptr && fullest->stem == kVerdictPath[std::size(kVerdictPath) - 1] && share >= kFull;
     if (binds == nullptr ? answers : own_share(*binds) < share / 2) {
       binds = fullest;
       chain.clear();
@@ -182,7 +151,7 @@ class Judge {
     if (binds == nullptr) binds = fetcher_without_room();
     if (binds == nullptr) return kept_up();
     const double blocked = cycles_of(*binds, Activity::kBlocked) / all_cycles(*binds);
-    if (binds->stem == kPath[std::size(kPath) - 1] && blocked > own_share(*binds) / 2) {
+    if (binds->stem == kVerdictPath[std::size(kVerdictPath) - 1] && blocked > own_share(*binds) / 2) {
       v_.bound_by = "out_line";
       v_.resource = "line";
       v_.share = blocked;
@@ -191,9 +160,9 @@ class Judge {
                                      it(), percent(v_.share)));
       return;
     }
-    const BlockResult* const dma = find(nic_.blocks, "dma_engine");
-    Activity activity = longest(*binds);
-    if (dma != nullptr && binds != dma && is_read(activity) &&
+    const BlockResult* const dma = find_block(nic_.blocks, "dma_engine");
+    Activity activity = longest_activity(*binds);
+    if (dma != nullptr && binds != dma && waits_for_read(activity) &&
         cycles_of(*dma, Activity::kWaitDmaTag) >= kHeldUp * all_cycles(*dma)) {  // (R2)
       chain += (chain.empty() ? "" : ", ") + binds->stem;
       binds = dma;
@@ -202,45 +171,19 @@ class Judge {
     name_block(*binds, activity, chain);
   }
 
-  // What a block did for longest. When its waits are longer together than its work, the longest of them.
-  static Activity longest(const BlockResult& b) {
-    Activity wait = Activity::kWaitContext;
-    double waited = 0;
-    for (std::size_t a = static_cast<std::size_t>(wait); a < kActivities; ++a) {
-      if (b.account[a] > b.account[static_cast<std::size_t>(wait)]) wait = static_cast<Activity>(a);
-      waited += cycles_of(b, static_cast<Activity>(a));
-    }
-    return waited > cycles_of(b, Activity::kBusy) ? wait : Activity::kBusy;
-  }
-
-  // Waits for what the DMA engine reads from the host.
-  static bool is_read(Activity a) {
-    return a == Activity::kWaitDmaData || a == Activity::kWaitWqe || a == Activity::kWaitContext ||
-           a == Activity::kWaitTranslation;
-  }
-
   // (R2) The block that holds up those before it; nullptr: none is held up.
   const BlockResult* end_of_chain(std::string& chain) const {
     const BlockResult* end = nullptr;
-    for (const std::string_view stem : kPath) {
-      const BlockResult* const b = find(nic_.blocks, stem);
+    for (const std::string_view stem : kVerdictPath) {
+      const BlockResult* const b = find_block(nic_.blocks, stem);
       if (b == nullptr || with_work(*b) == 0) continue;
       const bool held_up = cycles_of(*b, Activity::kBlocked) / with_work(*b) >= kHeldUp;
       if (!held_up && end == nullptr) continue;  // those behind may be
       end = b;
-      if (!held_up || stem == kPath[std::size(kPath) - 1]) break;
+      if (!held_up || stem == kVerdictPath[std::size(kVerdictPath) - 1]) break;
       chain += (chain.empty() ? "" : ", ") + b->stem;
     }
     return end;
-  }
-
-  // The share of the cycles in which the block itself is in the way. The DMA engine waits for data on behalf of others;
-  // the ACK generator is blocked by the line.
-  static double own_share(const BlockResult& b) {
-    double own = with_work(b);
-    if (b.stem != kPath[std::size(kPath) - 1]) own -= cycles_of(b, Activity::kBlocked);
-    if (b.stem == "dma_engine") own -= cycles_of(b, Activity::kWaitDmaData);
-    return all_cycles(b) == 0 ? 0 : own / all_cycles(b);
   }
 
   const BlockResult* fullest_block() const {
@@ -253,7 +196,7 @@ class Judge {
 
   // (R2)
   const BlockResult* fetcher_without_room() const {
-    const BlockResult* const b = find(nic_.blocks, "srq_wqe_fetcher");
+    const BlockResult* const b = find_block(nic_.blocks, "srq_wqe_fetcher");
     if (b == nullptr || with_work(*b) == 0) return nullptr;
     return cycles_of(*b, Activity::kWaitWqeStore) / with_work(*b) >= kHeldUp ? b : nullptr;
   }
@@ -268,21 +211,21 @@ class Judge {
              : fmt::format("What came bound {}: no block of the path was held up, the NIC kept up.", it()));
   }
 
-  void name_block(const BlockResult& b, Activity longest, const std::string& chain) {
+  void name_block(const BlockResult& b, Activity activity, const std::string& chain) {
     v_.bound_by = b.stem;
-    v_.resource = longest == Activity::kBusy ? "busy" : std::string(name_of(longest).substr(5));
-    v_.share = cycles_of(b, longest) / all_cycles(b);
-    if (longest == Activity::kBusy) {
+    v_.resource = activity == Activity::kBusy ? "busy" : std::string(name_of(activity).substr(5));
+    v_.share = cycles_of(b, activity) / all_cycles(b);
+    if (activity == Activity::kBusy) {
       v_.words.push_back(fmt::format("{} bound {}: it was busy in {} of the cycles.", b.stem, it(), percent(v_.share)));
       if (b.stem == "dma_engine") pcie();
     } else {
       v_.words.push_back(fmt::format(
-          "{} bound {}: in {} of the cycles it waited ({}: {}).", b.stem, it(), percent(v_.share), name_of(longest),
-          clause(Enumeration<Activity>::kValues[static_cast<std::size_t>(longest)].sentence)));
-      if (longest == Activity::kWaitWqe) dependent_reads();
+          "{} bound {}: in {} of the cycles it waited ({}: {}).", b.stem, it(), percent(v_.share), name_of(activity),
+          clause(Enumeration<Activity>::kValues[static_cast<std::size_t>(activity)].sentence)));
+      if (activity == Activity::kWaitWqe) dependent_reads();
     }
     if (!chain.empty()) v_.words.push_back(fmt::format("Held up by it, in the order of the path: {}.", chain));
-    name_movers(b.stem, longest);
+    name_movers(b.stem, activity);
   }
 
   void name_movers(std::string_view block, Activity activity) {
@@ -298,19 +241,20 @@ class Judge {
   }
 
   void pcie() {
-    const std::uint64_t up = counter(nic_.blocks, "dma_engine", "tlps_up");
+    const std::uint64_t up = counter_of(nic_.blocks, "dma_engine", "tlps_up");
     if (nic_.packets.accepted == 0) return;
     v_.words.push_back(fmt::format(
         "It sent {:.1f} TLPs of {:.0f} bytes in the mean for each packet that was accepted.",
         static_cast<double>(up) / static_cast<double>(nic_.packets.accepted),
-        up == 0 ? 0.0
-                : static_cast<double>(counter(nic_.blocks, "dma_engine", "link_bytes_up")) / static_cast<double>(up)));
+        up == 0
+            ? 0.0
+            : static_cast<double>(counter_of(nic_.blocks, "dma_engine", "link_bytes_up")) / static_cast<double>(up)));
   }
 
   // Whether a WQE in a linked list is read only when the one before it is there.
   void dependent_reads() {
-    const std::uint64_t wqes = counter(nic_.blocks, "srq_wqe_fetcher", "wqes");
-    const std::uint64_t waits = counter(nic_.blocks, "srq_wqe_fetcher", "waits");
+    const std::uint64_t wqes = counter_of(nic_.blocks, "srq_wqe_fetcher", "wqes");
+    const std::uint64_t waits = counter_of(nic_.blocks, "srq_wqe_fetcher", "waits");
     if (wqes == 0) return;
     v_.words.push_back(fmt::format(
         "{} of {} WQEs were waited for; in a linked list each is found only when the one before it has been read, one "
@@ -362,8 +306,8 @@ class Judge {
     if (harms.empty()) return;
     std::uint64_t repeated = 0, timeouts = 0;
     for (const NicResult& nic : r_.nics) {
-      repeated += counter(nic.blocks, "requester", "repeated");
-      timeouts += counter(nic.blocks, "requester", "timeouts");
+      repeated += counter_of(nic.blocks, "requester", "repeated");
+      timeouts += counter_of(nic.blocks, "requester", "timeouts");
     }
     v_.words.push_back(
         fmt::format("Between the NICs {} of {} frames; requesters sent {} packet{} again, and waited for {} timeout{}.",
@@ -382,10 +326,10 @@ class Judge {
           "a short run: {} messages have a time; its p99 is {}", count_text(timed),
           timed < 100 ? "the slowest of them" : fmt::format("one of the {} slowest", count_text(timed / 100 + 1))));
     }
-    cold("QP contexts", counter(nic_.blocks, "qp_context_cache", "misses"),
-         counter(nic_.blocks, "qp_context_cache", "hits"));
-    cold("pages (MTT)", counter(nic_.blocks, "address_translator", "mtt_misses"),
-         counter(nic_.blocks, "address_translator", "mtt_hits"));
+    cold("QP contexts", counter_of(nic_.blocks, "qp_context_cache", "misses"),
+         counter_of(nic_.blocks, "qp_context_cache", "hits"));
+    cold("pages (MTT)", counter_of(nic_.blocks, "address_translator", "mtt_misses"),
+         counter_of(nic_.blocks, "address_translator", "mtt_hits"));
     if (r_.of_programs()) return;
     const auto ambiguous = static_cast<std::uint64_t>(std::ranges::count_if(r_.qps, &CapturedQp::ambiguous));
     if (ambiguous != 0) v_.distrust.push_back(fmt::format("which QPs are pairs is ambiguous for {}", ambiguous));
