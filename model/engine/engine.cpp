@@ -55,20 +55,15 @@ void Engine::add(Block& block) {
   block.may_announce_ = params_.mode == EngineMode::kFast;
   block.pending_bit_ = std::uint64_t{1} << (blocks_.size() % kWordBits);
   blocks_.push_back(&block);
-  timers_.push_back(kNever.count);
-  pending_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
-  active_.resize(pending_.size());
-  timed_.resize(pending_.size());
-  far_.resize(pending_.size());
-  announced_.resize(pending_.size());
-  pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
-  arrivals_.resize(pending_.size() * kArrivalSlots);
-  wheel_.resize(arrivals_.size());
+  words_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
+  words_.back().timers[(blocks_.size() - 1) % kWordBits] = kNever.count;
+  words_.back().pending |= block.pending_bit_;  // every block is stepped once at the start
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    blocks_[i]->pending_ = &pending_[i / kWordBits];
-    blocks_[i]->announced_ = &announced_[i / kWordBits];
+    Word& word = words_[i / kWordBits];
+    blocks_[i]->pending_ = &word.pending;
+    blocks_[i]->announced_ = &word.announced;
     if (params_.mode != EngineMode::kFast) continue;  // nothing is sent ahead: waves show what each cycle holds
-    blocks_[i]->arrivals_ = &arrivals_[i / kWordBits * kArrivalSlots];
+    blocks_[i]->arrivals_ = word.arrivals.data();
     blocks_[i]->arrival_slots_ = &arrival_slots_;
   }
 }
@@ -108,130 +103,134 @@ void Engine::wake_from_outside() {
 // words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one, a fabric of 16 four.
 // kPlain: the fast mode in the path's order, where the outside block is the last of all (R7).
 template <std::size_t kWords, bool kPlain>
-inline Cycle Engine::tick() {
-  const std::size_t words = kWords != 0 ? kWords : pending_.size();
-  const std::uint64_t slot_bit = std::uint64_t{1} << (now_.count % kArrivalSlots);
+inline Cycle Engine::tick(Cycle now, Word* words) {
+  const std::size_t count = kWords != 0 ? kWords : words_.size();
+  const std::uint64_t slot_bit = std::uint64_t{1} << (now.count % kArrivalSlots);
   const bool wheels_turn = ((arrival_slots_ | timer_slots_) & slot_bit) != 0;
   if (wheels_turn) {
     arrival_slots_ &= ~slot_bit;
     timer_slots_ &= ~slot_bit;
   }
-  const bool far_ones_due = earliest_far_ <= now_.count;
+  const bool far_ones_due = earliest_far_ <= now.count;
   if (far_ones_due) earliest_far_ = kNever.count;
-  for (std::size_t w = 0; w < words; ++w) {
-    std::uint64_t active = std::exchange(pending_[w], 0);
-    if (wheels_turn) active |= take_from_wheels(w);
+  for (std::size_t w = 0; w < count; ++w) {
+    std::uint64_t active = std::exchange(words[w].pending, 0);
+    if (wheels_turn) active |= take_from_wheels(words[w], now);
     if (far_ones_due) active |= take_far_ones(w);
     if (!kPlain && params_.mode == EngineMode::kStepAll) active = all_of(w);
     if (kPlain && kWords == 1) {
-      if (active != 0) step(w, active);
+      if (active != 0) step<kWords>(now, w, words[w], active);
     } else {
-      active_[w] = active;
+      words[w].active = active;
     }
   }
   if (!kPlain && params_.order.kind != StepOrder::Kind::kPath) {
     step_in_order();
   } else if (!kPlain || kWords != 1) {
-    for (std::size_t w = 0; w < words; ++w) {
-      if (active_[w] != 0) step(w, active_[w]);  // in a fabric most NICs may have nothing to do
+    for (std::size_t w = 0; w < count; ++w) {  // in a fabric most NICs may have nothing to do
+      if (words[w].active != 0) step<kWords>(now, w, words[w], words[w].active);
     }
   }
   std::uint64_t any = 0;
-  for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
-  if (any != 0) return now_ + 1;
+  for (std::size_t w = 0; w < count; ++w) any |= words[w].pending;
+  if (any != 0) return now + 1;
   const Cycle near = first_of(arrival_slots_ | timer_slots_);
   const Cycle next = timer_slots_ != 0 && near.count < earliest_far_ ? near : earliest(near, next_timer());
-  return !kPlain && params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
+  return !kPlain && params_.mode == EngineMode::kStepAll && next != kNever ? now + 1 : next;
 }
 
 // The blocks of the word at which something arrives in this cycle, or whose near timer is due.
-inline std::uint64_t Engine::take_from_wheels(std::size_t word) {
-  const std::size_t slot = word * kArrivalSlots + now_.count % kArrivalSlots;
-  const std::uint64_t timed_out = std::exchange(wheel_[slot], 0);
-  timed_[word] &= ~timed_out;
-  return std::exchange(arrivals_[slot], 0) | timed_out;
+inline std::uint64_t Engine::take_from_wheels(Word& word, Cycle now) {
+  const std::size_t slot = now.count % kArrivalSlots;
+  const std::uint64_t timed_out = std::exchange(word.near[slot], 0);
+  word.timed &= ~timed_out;
+  return std::exchange(word.arrivals[slot], 0) | timed_out;
 }
 
 // (R1) Steps the blocks that are due in another order than the path's, and then the outside block (R7).
 void Engine::step_in_order() {
   due_.clear();
   const std::uint64_t salt = params_.order.salt(now_);
-  for (std::size_t w = 0; w < active_.size(); ++w) {
-    for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
+  for (std::size_t w = 0; w < words_.size(); ++w) {
+    for (std::uint64_t bits = words_[w].active; bits != 0; bits &= bits - 1) {
       const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
       due_.push_back({params_.order.key(salt, block), block});
     }
   }
   const bool outside = !due_.empty() && blocks_[due_.back().block] == outside_;
   std::sort(due_.begin(), due_.end() - outside, [](const Due& a, const Due& b) { return a.key < b.key; });
-  for (const Due& due : due_) step(due.block / kWordBits, std::uint64_t{1} << (due.block % kWordBits));
+  for (const Due& due : due_) {
+    const std::size_t word = due.block / kWordBits;
+    step<0>(now_, word, words_[word], std::uint64_t{1} << (due.block % kWordBits));
+  }
 }
 
 // The result of a step is stored at once, because the outside block asks for it (R7).
-inline void Engine::step(std::size_t word, std::uint64_t active) {
+template <std::size_t kWords>
+inline void Engine::step(Cycle now, std::size_t word, Word& of, std::uint64_t active) {
   Block* const* const blocks = blocks_.data() + word * kWordBits;
-  std::uint64_t& pending = pending_[word];
-  const Cycle now = now_;
   std::uint64_t steps = 0;  // counted here: popcount of a set would be a function call
-  if ((timed_[word] & active) != 0) cancel_timers(word, active);  // each block sets its timer anew
+  if ((of.timed & active) != 0) cancel_timers<kWords>(of, active);  // each block sets its timer anew
   for (std::uint64_t bits = active; bits != 0; bits &= bits - 1) {
     const int i = std::countr_zero(bits);
     ++steps;
     const std::uint64_t next = blocks[i]->step(now).count;
     if (next <= now.count + 1) {
-      pending |= bits & -bits;
+      of.pending |= bits & -bits;
     } else if (next != kNever.count) {
-      set_timer(word, i, next);
+      set_timer(now, word, of, i, next);
     }
   }
   steps_ += steps;
 }
 
-inline void Engine::set_timer(std::size_t word, int block, std::uint64_t cycle) {
-  const std::size_t index = word * kWordBits + static_cast<std::size_t>(block);
+inline void Engine::set_timer(Cycle now, std::size_t word, Word& of, int block, std::uint64_t cycle) {
+  const auto place = static_cast<std::size_t>(block);
   const std::uint64_t bit = std::uint64_t{1} << block;
-  timed_[word] |= bit;
-  timers_[index] = cycle;
-  if (cycle - now_.count < kArrivalSlots) {
+  of.timed |= bit;
+  of.timers[place] = cycle;
+  if (cycle - now.count < kArrivalSlots) {
     const std::uint64_t slot = cycle % kArrivalSlots;
-    wheel_[word * kArrivalSlots + slot] |= bit;
+    of.near[slot] |= bit;
     timer_slots_ |= std::uint64_t{1} << slot;
     return;
   }
-  far_[word] |= bit;
+  of.far |= bit;
   if (cycle < earliest_far_) {
     earliest_far_ = cycle;
-    earliest_block_ = index;
+    earliest_block_ = word * kWordBits + place;
   }
 }
 
-inline void Engine::cancel_timers(std::size_t word, std::uint64_t blocks) {
-  for (std::uint64_t bits = timed_[word] & blocks & ~far_[word]; bits != 0; bits &= bits - 1) {
-    const std::size_t block = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-    const std::uint64_t slot = timers_[block] % kArrivalSlots;
-    wheel_[word * kArrivalSlots + slot] &= ~(bits & -bits);
-    std::uint64_t others = 0;
-    for (std::size_t w = 0; w < pending_.size(); ++w) others |= wheel_[w * kArrivalSlots + slot];
-    if (others == 0) timer_slots_ &= ~(std::uint64_t{1} << slot);
+template <std::size_t kWords>
+inline void Engine::cancel_timers(Word& of, std::uint64_t blocks) {
+  for (std::uint64_t bits = of.timed & blocks & ~of.far; bits != 0; bits &= bits - 1) {
+    const std::uint64_t slot = of.timers[static_cast<std::size_t>(std::countr_zero(bits))] % kArrivalSlots;
+    std::uint64_t left = of.near[slot] &= ~(bits & -bits);
+    if (kWords != 1) {
+      for (const Word& word : words_) left |= word.near[slot];
+    }
+    if (left == 0) timer_slots_ &= ~(std::uint64_t{1} << slot);
   }
-  timed_[word] &= ~blocks;
-  far_[word] &= ~blocks;
+  of.timed &= ~blocks;
+  of.far &= ~blocks;
 }
 
 // The blocks of the word whose far timers are due.
 std::uint64_t Engine::take_far_ones(std::size_t word) {
+  Word& of = words_[word];
   std::uint64_t due = 0;
-  for (std::uint64_t bits = far_[word]; bits != 0; bits &= bits - 1) {
-    const std::size_t block = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-    if (timers_[block] <= now_.count) {
+  for (std::uint64_t bits = of.far; bits != 0; bits &= bits - 1) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(bits));
+    if (of.timers[place] <= now_.count) {
       due |= bits & -bits;
-    } else if (timers_[block] < earliest_far_) {
-      earliest_far_ = timers_[block];
-      earliest_block_ = block;
+    } else if (of.timers[place] < earliest_far_) {
+      earliest_far_ = of.timers[place];
+      earliest_block_ = word * kWordBits + place;
     }
   }
-  timed_[word] &= ~due;
-  far_[word] &= ~due;
+  of.timed &= ~due;
+  of.far &= ~due;
   return due;
 }
 
@@ -255,16 +254,18 @@ Cycle Engine::next_timer() {
 }
 
 Cycle Engine::next_far_timer() {
-  const bool known = earliest_far_ != kNever.count && timers_[earliest_block_] == earliest_far_ &&
-                     (far_[earliest_block_ / kWordBits] >> (earliest_block_ % kWordBits) & 1) != 0;
+  const Word& of_earliest = words_[earliest_block_ / kWordBits];
+  const bool known = earliest_far_ != kNever.count &&
+                     of_earliest.timers[earliest_block_ % kWordBits] == earliest_far_ &&
+                     (of_earliest.far >> (earliest_block_ % kWordBits) & 1) != 0;
   if (known) return Cycle{earliest_far_};
   earliest_far_ = kNever.count;
-  for (std::size_t w = 0; w < far_.size(); ++w) {
-    for (std::uint64_t bits = far_[w]; bits != 0; bits &= bits - 1) {
-      const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-      if (timers_[block] >= earliest_far_) continue;
-      earliest_far_ = timers_[block];
-      earliest_block_ = block;
+  for (std::size_t w = 0; w < words_.size(); ++w) {
+    for (std::uint64_t bits = words_[w].far; bits != 0; bits &= bits - 1) {
+      const auto place = static_cast<std::size_t>(std::countr_zero(bits));
+      if (words_[w].timers[place] >= earliest_far_) continue;
+      earliest_far_ = words_[w].timers[place];
+      earliest_block_ = w * kWordBits + place;
     }
   }
   return Cycle{earliest_far_};
@@ -273,11 +274,12 @@ Cycle Engine::next_far_timer() {
 // The next change that a block has announced, kNever when there is none.
 std::uint64_t Engine::next_announced(const Block* without) {
   std::uint64_t next = kNever.count;
-  for (std::size_t w = 0; w < announced_.size(); ++w) {
-    for (std::uint64_t bits = announced_[w]; bits != 0; bits &= bits - 1) {
+  for (std::size_t w = 0; w < words_.size(); ++w) {
+    std::uint64_t& announced = words_[w].announced;
+    for (std::uint64_t bits = announced; bits != 0; bits &= bits - 1) {
       const Block* const block = blocks_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))];
       if (block->until_ <= now_ || block->until_ == kNever) {
-        announced_[w] &= ~(bits & -bits);
+        announced &= ~(bits & -bits);
       } else if (block != without) {
         next = std::min(next, block->until_.count);
       }
@@ -289,14 +291,13 @@ std::uint64_t Engine::next_announced(const Block* without) {
 // (R7) An announced change of an activity (block.h, R3) counts: in the other modes its block is stepped for it.
 Cycle Engine::next_due() {
   assert(outside_ != nullptr);
-  const std::size_t last_word = pending_.size() - 1;
   const std::uint64_t last = outside_->pending_bit_;
   std::uint64_t next = first_of(arrival_slots_).count;  // nothing arrives at the block outside
-  for (std::size_t w = 0; w <= last_word; ++w) {
-    const std::uint64_t others = w == last_word ? ~last : ~std::uint64_t{0};
-    if ((pending_[w] & others) != 0) return now_ + 1;
-    for (std::uint64_t bits = timed_[w] & others; bits != 0; bits &= bits - 1) {
-      next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
+  for (const Word& word : words_) {
+    const std::uint64_t others = &word == &words_.back() ? ~last : ~std::uint64_t{0};
+    if ((word.pending & others) != 0) return now_ + 1;
+    for (std::uint64_t bits = word.timed & others; bits != 0; bits &= bits - 1) {
+      next = std::min(next, word.timers[static_cast<std::size_t>(std::countr_zero(bits))]);
     }
   }
   return next == now_.count + 1 ? now_ + 1 : Cycle{std::min(next, next_announced(outside_))};
@@ -335,11 +336,12 @@ template <std::size_t kWords, bool kPlain>
 void Engine::run_before(std::uint64_t limit) {
   limit_ = limit;
   stepping_ = true;
+  Word* const words = words_.data();
   while (next_.count < limit_) {
-    now_ = next_;
-    if (checkpoint_due_ <= now_) [[unlikely]]
+    const Cycle now = now_ = next_;
+    if (checkpoint_due_ <= now) [[unlikely]]
       call_checkpoints();
-    next_ = tick<kWords, kPlain>();
+    next_ = tick<kWords, kPlain>(now, words);
     if (!kPlain && params_.mode == EngineMode::kPerCycle) call_probes();
   }
   stepping_ = false;
@@ -354,7 +356,7 @@ void Engine::activate() {
   }
   const std::uint64_t limit = run_ahead_limit();
   const bool plain = params_.mode == EngineMode::kFast && params_.order.kind == StepOrder::Kind::kPath;
-  switch (plain ? pending_.size() : 0) {
+  switch (plain ? words_.size() : 0) {
     case 0:
       run_before<0, false>(limit);
       break;

@@ -20,6 +20,7 @@
 //       same in all modes and orders.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -92,6 +93,20 @@ class Engine final : public sc_core::sc_module {
 
  private:
   friend class Block;
+  // A bit for each of 64 blocks, and their timers.
+  struct Word {
+    std::uint64_t pending = 0;    // to be stepped in the next cycle
+    std::uint64_t active = 0;     // to be stepped in this cycle
+    std::uint64_t announced = 0;  // its change (block.h, R3) may be ahead
+    std::uint64_t timed = 0;      // it has set a timer
+    std::uint64_t far = 0;        // its timer is a far one
+    // To be stepped in the cycle of that number, modulo kArrivalSlots: where something arrives (block.h, wake_in), and
+    // because of a near timer. A timer is near in the coming kArrivalSlots cycles, and far behind them.
+    std::array<std::uint64_t, kArrivalSlots> arrivals{};
+    std::array<std::uint64_t, kArrivalSlots> near{};
+    std::array<std::uint64_t, 64> timers{};  // by block: its own next cycle, when its bit in `timed` is set
+  };
+
   void wake_from_outside();
   void activate();
   void call_checkpoints();
@@ -99,14 +114,16 @@ class Engine final : public sc_core::sc_module {
   template <std::size_t kWords, bool kPlain>
   void run_before(std::uint64_t limit);
   template <std::size_t kWords, bool kPlain>
-  Cycle tick();
-  std::uint64_t take_from_wheels(std::size_t word);
+  Cycle tick(Cycle now, Word* words);
+  static std::uint64_t take_from_wheels(Word& word, Cycle now);
   std::uint64_t take_far_ones(std::size_t word);
   std::uint64_t all_of(std::size_t word) const;
   void step_in_order();
-  void step(std::size_t word, std::uint64_t blocks);
-  void set_timer(std::size_t word, int block, std::uint64_t cycle);
-  void cancel_timers(std::size_t word, std::uint64_t blocks);
+  template <std::size_t kWords>
+  void step(Cycle now, std::size_t word, Word& of, std::uint64_t blocks);
+  void set_timer(Cycle now, std::size_t word, Word& of, int block, std::uint64_t cycle);
+  template <std::size_t kWords>
+  void cancel_timers(Word& of, std::uint64_t blocks);
   Cycle next_timer();
   Cycle next_far_timer();
   Cycle first_of(std::uint64_t slots) const;
@@ -125,21 +142,11 @@ class Engine final : public sc_core::sc_module {
   Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;
   std::vector<std::function<void(Cycle)>> probes_;
-  std::vector<std::uint64_t> timers_;  // by block: its own next cycle, when its bit in timed_ is set
-  std::vector<std::uint64_t> timed_;   // bit per block
-  // A timer for one of the coming kArrivalSlots cycles is near, and stands in the wheel; any other is far.
-  std::vector<std::uint64_t> wheel_;           // as arrivals_
-  std::uint64_t timer_slots_ = 0;              // as arrival_slots_
-  std::vector<std::uint64_t> far_;             // bit per block: its timer is a far one
+  std::vector<Word> words_;
+  std::uint64_t arrival_slots_ = 0;            // bit for each cycle: something arrives in some word
+  std::uint64_t timer_slots_ = 0;              // bit for each cycle: some word has a near timer
   std::uint64_t earliest_far_ = kNever.count;  // no far timer is before it
   std::size_t earliest_block_ = 0;             // the block with that timer; it may have been stepped since
-  std::vector<std::uint64_t> pending_;         // bit per block: to be stepped in the next cycle
-  std::vector<std::uint64_t> active_;          // bit per block: to be stepped in this cycle
-  std::vector<std::uint64_t> announced_;       // bit per block: its change (block.h, R3) may be ahead
-  // Words of blocks, kArrivalSlots for each word of pending_: to be stepped in the cycle of that number, modulo
-  // kArrivalSlots, because something arrives (block.h, wake_in).
-  std::vector<std::uint64_t> arrivals_;
-  std::uint64_t arrival_slots_ = 0;  // bit for each cycle: some word is not zero
   struct Due {
     std::uint64_t key;
     std::size_t block;

@@ -121,7 +121,7 @@ template <class T>
 class Link final : public LinkBase {
  public:
   Link(const char* name, std::uint32_t capacity)
-      : LinkBase(name, capacity, described()), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {
+      : LinkBase(name, capacity, described()), slots_(std::bit_ceil(capacity)) {
     assert(capacity > 0);
   }
 
@@ -157,19 +157,19 @@ class Link final : public LinkBase {
   bool idle(Cycle now) const { return size_ == 0 && freed_in_ != now; }
   bool can_pop(Cycle now) const { return first_visible_ <= now; }
   // The first cycle in which something can be popped; kNever when nothing is in the link.
-  Cycle visible_from() const { return first_visible_; }
+  const Cycle& visible_from() const { return first_visible_; }
   // The first, and the n-th value that can be popped, nullptr when there are fewer.
   T* peek(Cycle now) { return first_visible_ <= now ? &head_->value : nullptr; }
   T* peek(Cycle now, std::uint32_t n) {
     if (n >= size_) return nullptr;
-    Slot& slot = slots_[(first_ + n) & mask_];
+    Slot& slot = slots_[place(n)];
     return slot.visible_from <= now ? &slot.value : nullptr;
   }
   T& front() { return head_->value; }
   void copy_value(std::uint64_t number, void* to) const override {
     if constexpr (Described<T>) {
-      const auto place = static_cast<std::uint32_t>(number - popped());  // before the head: wraps around
-      std::memcpy(to, &slots_[(first_ + place) & mask_].value, sizeof(T));
+      const auto n = static_cast<std::uint32_t>(number - popped());  // before the head: wraps around
+      std::memcpy(to, &slots_[place(n)].value, sizeof(T));
     }
   }
   void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
@@ -197,8 +197,7 @@ class Link final : public LinkBase {
     }
     if (size_ + freed_ == capacity_ && producer_ != nullptr) producer_->wake();
     ++freed_;
-    first_ = (first_ + 1) & mask_;
-    head_ = &slots_[first_];
+    head_ = after(head_);
     if (--size_ == 0) {
       first_visible_ = kNever;
       *shown_in_ &= ~shown_bit_;
@@ -226,7 +225,8 @@ class Link final : public LinkBase {
       first_visible_ = visible;
       *shown_in_ |= shown_bit_;
     }
-    Slot& slot = slots_[(first_ + size_) & mask_];
+    Slot& slot = *tail_;
+    tail_ = after(tail_);
     slot.visible_from = visible;
     ++size_;
     if (high_water_ < capacity_) {  // whichever block is stepped first (R3)
@@ -237,10 +237,16 @@ class Link final : public LinkBase {
     return slot;
   }
 
+  Slot* after(Slot* slot) { return ++slot == end_ ? slots_.data() : slot; }
+  // The place of the n-th value, counted from the head; behind the last one are those that were popped.
+  std::size_t place(std::uint32_t n) const {
+    return (static_cast<std::uint32_t>(head_ - slots_.data()) + n) & (slots_.size() - 1);
+  }
+
   std::vector<Slot> slots_;
   Slot* head_ = slots_.data();
-  std::uint32_t mask_;
-  std::uint32_t first_ = 0;  // the place of head_
+  Slot* tail_ = slots_.data();  // the place of the next value
+  Slot* const end_ = head_ + slots_.size();
 };
 
 // Ports: sc_ports that find the link once, at the end of elaboration, so that a transfer is not a virtual call. All
@@ -272,14 +278,14 @@ template <class T>
 class In final : public TypedPort<T, In<T>> {
  public:
   using TypedPort<T, In>::TypedPort;
-  bool can_pop(Cycle now) const { return link_ != nullptr && link_->can_pop(now); }
-  T* peek(Cycle now) { return link_ == nullptr ? nullptr : link_->peek(now); }
+  bool can_pop(Cycle now) const { return *visible_from_ <= now; }
+  T* peek(Cycle now) { return can_pop(now) ? &link_->front() : nullptr; }
   T* peek(Cycle now, std::uint32_t n) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
   T pop(Cycle now) { return link_->pop(now); }
   void drop(Cycle now) { link_->drop(now); }
-  bool empty() const { return link_ == nullptr || link_->size() == 0; }
+  bool empty() const { return *visible_from_ == kNever; }
   // The first cycle after `now` in which something is to be popped, kNever when the link is empty.
-  Cycle next(Cycle now) const { return link_ == nullptr ? kNever : latest(link_->visible_from(), now + 1); }
+  Cycle next(Cycle now) const { return latest(*visible_from_, now + 1); }
   void listen(bool on) {  // (R5)
     if (link_ != nullptr) link_->set_listening(on);
   }
@@ -293,12 +299,14 @@ class In final : public TypedPort<T, In<T>> {
   void end_of_elaboration() override {
     this->find_link();
     if (link_ == nullptr) return;
+    visible_from_ = &link_->visible_from();
     link_->set_consumer(this->owner(), *this);
     if (word_ != nullptr) link_->show_in(*word_, bit_);
   }
 
  private:
   using TypedPort<T, In>::link_;
+  const Cycle* visible_from_ = &kNever;  // of the link, which has nothing as long as there is none
   std::uint64_t* word_ = nullptr;
   std::uint64_t bit_ = 0;
 };

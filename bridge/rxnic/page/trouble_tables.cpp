@@ -8,6 +8,7 @@
 #include "bridge/rxnic/explain/explain.h"
 #include "model/system/units.h"
 #include "model/types/opcode.h"
+#include "model/types/receive_path.h"
 
 namespace rxnic {
 
