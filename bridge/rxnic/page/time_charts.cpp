@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "model/types/receive_path.h"
 #include "model/types/station.h"
 #include "model/types/syndrome.h"
 
