@@ -94,7 +94,7 @@ std::vector<Process> descendants() {
 
 // (R2) The descriptor holds the process. It is the process that was found as long as it has the same parent. Its parent
 // may also be this process, because its own parent has ended meanwhile (R1).
-bool send(const Process& process, int signal) {
+bool send_signal(const Process& process, int signal) {
   const channel::Descriptor held(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   const auto now = look_at(process.pid);
   return held && now && (now->parent == process.parent || now->parent == getpid()) &&
@@ -106,7 +106,7 @@ std::string name_of(const Process& p) { return fmt::format("process {} ({})", p.
 // Those that it has reached.
 std::vector<Process> send_to_all(int signal) {
   std::vector<Process> all = descendants();
-  std::erase_if(all, [signal](const Process& p) { return !send(p, signal); });
+  std::erase_if(all, [signal](const Process& p) { return !send_signal(p, signal); });
   return all;
 }
 
