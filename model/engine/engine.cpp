@@ -254,11 +254,11 @@ Cycle Engine::next_timer() {
 }
 
 Cycle Engine::next_far_timer() {
-  const Word& of_earliest = words_[earliest_block_ / kWordBits];
-  const bool known = earliest_far_ != kNever.count &&
-                     of_earliest.timers[earliest_block_ % kWordBits] == earliest_far_ &&
-                     (of_earliest.far >> (earliest_block_ % kWordBits) & 1) != 0;
-  if (known) return Cycle{earliest_far_};
+  if (earliest_far_ != kNever.count) {  // an engine without blocks has no word
+    const Word& of = words_[earliest_block_ / kWordBits];
+    const std::size_t place = earliest_block_ % kWordBits;
+    if (of.timers[place] == earliest_far_ && (of.far >> place & 1) != 0) return Cycle{earliest_far_};
+  }
   earliest_far_ = kNever.count;
   for (std::size_t w = 0; w < words_.size(); ++w) {
     for (std::uint64_t bits = words_[w].far; bits != 0; bits &= bits - 1) {
