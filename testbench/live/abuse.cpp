@@ -24,7 +24,7 @@
 //   huge              registers 16 GiB again and again, until it is killed
 //   pins ADDRESS      connects to a testbench with RTL (bridge/dpi) and says nothing, or something wrong, until nobody
 //                     listens any more
-//   pings             no abuse: how long requests and messages take in two seconds
+//   pings [COUNT]     no abuse: how long COUNT requests and messages take (default 10,000 of each)
 //   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
 //   lines             is refused as fast as it can for 3 s
 #include <linux/userfaultfd.h>
@@ -333,15 +333,14 @@ void huge() {
   void* const memory =
       mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   require(memory != MAP_FAILED, "mmap");
-  for (int n = 0;; ++n) {
+  for (;;) {
     const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), memory, kBytes, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
-    if (n > 0) continue;
     std::printf("registered\n");
     std::fflush(stdout);
   }
 }
 
-void pings() {
+void pings(std::uint32_t count) {
   const World world(0);
   const Owned<ibv_cq> cq = world.cq(16);
   Arena arena(world, 4096);
@@ -354,7 +353,7 @@ void pings() {
     work();
     to.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   };
-  for (const auto end = Clock::now() + std::chrono::seconds{2}; Clock::now() < end;) {
+  for (std::uint32_t n = 0; n < count; ++n) {
     timed(requests, [&] { own(ibv_alloc_pd(world.context.get()), "ibv_alloc_pd").reset(); });
     timed(messages, [&] {
       ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE, list);
@@ -403,7 +402,7 @@ int main(int argc, char** argv) {
       {"executes", [&] { executes(number(20)); }},
       {"image", [] { std::exit(image()); }},
       {"huge", huge},
-      {"pings", pings},
+      {"pings", [&] { pings(number(10000)); }},
       {"lines", lines},
       {"verbs", [] { std::printf("made %s\n", World(0).cq(16) != nullptr ? "a CQ" : "nothing"); }},
   };

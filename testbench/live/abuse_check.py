@@ -139,24 +139,17 @@ def fuse(bench):
     except fuse_file.NotPermitted as why:
         raise e2e.Skip(str(why)) from why
 
-    def rounds(fabric, where):
-        text = fabric.run(bench.options.programs / "abuse", "pings")
-        print(f"{where}: {text.strip()}")
-        return int(re.search(r"messages: (\d+)", text)[1])
-
     fabrics = []
     with file:
         for number, programs in ((signal.SIGTERM, 2), (signal.SIGKILL, 40)):
             fabric = live.Fabric(bench, 2, record=False)
             fabrics.append(fabric)
             fabric.open()
-            alone = rounds(fabric, "alone")
             attackers = [start(bench, fabric, "passes", file.path) for _ in range(programs)]
             for attacker in attackers:
                 said(bench, attacker, "passed ")
                 bench.expect("passed 8 descriptors" in attacker.text(), attacker.story())
-            beside = rounds(fabric, f"beside {programs} programs")
-            bench.expect(beside > alone / 4, f"{beside} rounds in two seconds, {alone} alone")
+            print(fabric.run(bench.options.programs / "abuse", "pings").strip())
             next_program(bench, fabric)
             simulator = fabric.simulator.process.pid
             # Besides the doorkeeper and its child that waits for the next packet: each of them is closing.
@@ -385,17 +378,16 @@ def executes(bench):
 def huge(bench):
     """16 GiB registered again and again: what others ask for and send does not wait for it."""
     with live.Fabric(bench, 2, record=False) as fabric:
-        def rounds(where):
-            text = fabric.run(bench.options.programs / "abuse", "pings")
-            print(f"{where}: {text.strip()}")
-            return int(re.search(r"messages: (\d+)", text)[1])
-
-        alone = rounds("alone")
         attacker = start(bench, fabric, "huge")
         said(bench, attacker, "registered")
-        beside = rounds("beside 16 GiB")
+        before = attacker.text().count("registered")
+        rounds = 10000
+        print(fabric.run(bench.options.programs / "abuse", "pings", str(rounds)).strip())
+        count = attacker.text().count("registered") - before
         attacker.kill()
-        bench.expect(beside > alone / 4, f"{beside} rounds in two seconds, {alone} alone")
+        # Four rounds where each waits for a registration, some 400 where none does, however busy the machine is.
+        print(f"{rounds} requests and messages beside {count} registrations")
+        bench.expect(0 < count < rounds / 40, f"{count} registrations in {rounds} rounds")
         next_program(bench, fabric)
 
 
