@@ -91,6 +91,7 @@ class CommandQueue {
   std::size_t waiting() const { return waiting_.size(); }    // to be delivered
   bool waits(Ticket before) const { return !waiting_.empty() && waiting_.front().id < before; }
   std::size_t in_progress() const { return mailbox_of_.size(); }  // without a reply
+  bool in_progress(Ticket ticket) const { return mailbox_of_.contains(ticket); }
 
  private:
   static constexpr std::uint64_t kMailboxStride = 1u << 20;  // room for a list of 2^18 numbers

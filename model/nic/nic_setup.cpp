@@ -14,6 +14,13 @@ namespace {
 constexpr std::uint32_t kMostSlots = 1u << 24;  // of a CQ
 }
 
+void NicSetup::require_no_cycle() const {
+  const Cycle now = nic_.transport_checker.cycle();
+  if (now == kNever || now.count == 0) return;
+  throw std::logic_error(
+      fmt::format("setup: found the NIC in cycle {}; expected objects to be made before the first one", now.count));
+}
+
 void NicSetup::store(const StoredQpContext& qp) {
   StoredQpContext stored = qp;
   stored.valid = 1;
@@ -22,6 +29,7 @@ void NicSetup::store(const StoredQpContext& qp) {
 }
 
 bool NicSetup::create_qp(const QpContext& qp, const SendQueueContext& queue) {
+  require_no_cycle();
   SendQpContext context;
   context.qp = qp;
   context.qp.valid = 1;
@@ -38,6 +46,7 @@ bool NicSetup::create_qp(const QpContext& qp, const SendQueueContext& queue) {
 }
 
 bool NicSetup::connect_qp(const SendQpContext& context, Psn rq_psn) {
+  require_no_cycle();
   StoredQpContext qp = context.qp;
   qp.expected_psn = rq_psn;
   if (!nic_.transport_checker.reserve(context.qp)) return false;
@@ -47,6 +56,7 @@ bool NicSetup::connect_qp(const SendQpContext& context, Psn rq_psn) {
 }
 
 WqId NicSetup::create_queue(const WqContext& queue) {
+  require_no_cycle();
   const bool srq = queue.kind == WqKind::kSrq;
   const bool room = (!srq || srqs_ < nic_.limits.srqs) && (!queue.tag_matching || nic_.tag_match_cam.has_room());
   if (!room) return kNoWq;  // (R3)
@@ -61,11 +71,13 @@ WqId NicSetup::create_queue(const WqContext& queue) {
 }
 
 void NicSetup::create_region(const MptEntry& entry, std::span<const BusAddress> pages) {
+  require_no_cycle();
   memory_.store(mpt_address(Key{entry.key}), entry);
   for (std::size_t n = 0; n < pages.size(); ++n) memory_.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);
 }
 
 void NicSetup::create_cq(const CqContext& cq) {
+  require_no_cycle();
   if (!std::has_single_bit(cq.slots) || cq.slots > kMostSlots) {
     throw std::invalid_argument(
         fmt::format("CQ: found {} slots; expected a power of two up to {}", cq.slots, kMostSlots));

@@ -2,7 +2,7 @@
 // What the driver has set up before the first cycle: objects made in the blocks and in the tables in host memory, in no
 // time. Once the simulation runs everything goes through the command processor (command_queue.h).
 //
-//   R1  Nothing of it is called after the first cycle.
+//   R1  Nothing of it is called after the first cycle: each call throws std::logic_error then.
 //   R2  What uses an object is made after it: QPs after their queues, CQs and regions.
 //   R3  False, or kNoWq: the NIC has no room for it (blocks/command_processor.h, R10), and nothing has changed.
 #pragma once
@@ -32,6 +32,7 @@ class NicSetup {
   void create_cq(const CqContext& cq);
 
  private:
+  void require_no_cycle() const;  // (R1)
   void store(const StoredQpContext& qp);
 
   Nic& nic_;

@@ -37,6 +37,10 @@ void HostSide::operate(const TagOperation& operation) {
 }
 
 void HostSide::give(Ticket ticket, ReplyHandler then) {
+  if (!command.in_progress(ticket)) {
+    throw std::invalid_argument("ticket: found " + std::to_string(ticket) +
+                                "; expected that of a command without reply");
+  }
   given_[ticket] = std::move(then);
   if (const Cycle from = from_call(); from > first_new_.from) first_new_ = {ticket, from};
   wake();

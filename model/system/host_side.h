@@ -38,7 +38,8 @@ class HostSide final : public Block, public DriverPorts {
   // A posted write to the doorbell page. Throws std::invalid_argument: the NIC does not have this doorbell.
   void ring(const Doorbell& doorbell);
   void operate(const TagOperation& operation);
-  // Sends the command of this ticket; `then` gets its reply.
+  // Sends the command of this ticket; `then` gets its reply. Throws std::invalid_argument: no command has this ticket,
+  // or its reply has been given.
   void give(Ticket ticket, ReplyHandler then = {});
   // CQEs of a CQ have become visible in host memory.
   void on_completion(CompletionHandler handler) { completion_.set(std::move(handler)); }

@@ -267,5 +267,33 @@ TEST(System, WhatTheSetupCannotMakeIsRefused) {  // nic_setup.h
   EXPECT_THAT(words_of<std::invalid_argument>([&] { setup.create_qp(qp); }), HasSubstr("found 0x1000000"));
 }
 
+TEST(System, TheSetupIsOverWithTheFirstCycle) {  // nic_setup.h, R1
+  const Kernel kernel;
+  Receiver receiver("receiver", {.requester = false}, {.queues = 1, .messages = 1});
+  NicSetup& setup = receiver.system.host(0).setup;
+  start_simulation();
+  const auto refused = [](const std::function<void()>& call) {
+    EXPECT_THAT(words_of<std::logic_error>(call), HasSubstr("expected objects to be made before the first one"));
+  };
+  refused([&] { (void)setup.create_qp({}); });
+  refused([&] { (void)setup.connect_qp({}, Psn{}); });
+  refused([&] { (void)setup.create_queue({}); });
+  refused([&] { setup.create_region({}, {}); });
+  refused([&] { setup.create_cq({}); });
+}
+
+TEST(System, ATicketOfNoCommandIsRefused) {  // host_side.h
+  const Kernel kernel;
+  Receiver receiver("receiver", {.requester = false}, {.queues = 1, .messages = 1});
+  HostSide& host = receiver.system.host(0);
+  EXPECT_THAT(words_of<std::invalid_argument>([&] { host.give(1); }), HasSubstr("ticket: found 1;"));
+  const Ticket ticket = host.command.query_qp(Qpn{0x11});
+  int replies = 0;
+  host.give(ticket, [&](const CommandReply&) { ++replies; });
+  start_simulation();
+  EXPECT_EQ(replies, 1);
+  EXPECT_THAT(words_of<std::invalid_argument>([&] { host.give(ticket); }), HasSubstr("without reply"));
+}
+
 }  // namespace
 }  // namespace rxnic::system_test
