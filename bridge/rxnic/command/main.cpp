@@ -11,6 +11,7 @@
 #include "bridge/rxnic/command/cli.h"
 #include "bridge/rxnic/output/standard_streams.h"
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these have a heap of their own
 namespace {
 
 // The first 64 MiB of the heap are in the system's large pages, where it has some. A run of a short capture takes less
@@ -30,12 +31,11 @@ void prepare_heap(int, char**, char**) {
   if (end > from) madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these have a heap of their own
 // Before the constructors of the libraries: SystemC's takes 3 MiB.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const kAtFirst)(int, char**, char**) = prepare_heap;
-#endif
 
 }  // namespace
+#endif
 
 int sc_main(int argc, char* argv[]) {
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);  // it writes to standard output
