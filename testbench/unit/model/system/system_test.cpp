@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of model/system/system.h, wire_end.h, host_side.h and handler.h, and what a program may do wrong with them.
+// A Receiver has an SC_THREAD, so nothing throws after its simulation. SystemC's switch back from the thread's stack
+// tells AddressSanitizer a wrong stack, and the frames that an exception leaves stay poisoned.
 #include "model/system/system.h"
 
 #include <gmock/gmock.h>
@@ -269,8 +271,10 @@ TEST(System, WhatTheSetupCannotMakeIsRefused) {  // nic_setup.h
 
 TEST(System, TheSetupIsOverWithTheFirstCycle) {  // nic_setup.h, R1
   const Kernel kernel;
-  Receiver receiver("receiver", {.requester = false}, {.queues = 1, .messages = 1});
-  NicSetup& setup = receiver.system.host(0).setup;
+  LocalMemory memory;
+  System system("system", {}, memory);
+  NicSetup& setup = system.host(0).setup;
+  system.wire(0).send(std::vector<std::uint8_t>(64));  // so that there is a cycle
   start_simulation();
   const auto refused = [](const std::function<void()>& call) {
     EXPECT_THAT(words_of<std::logic_error>(call), HasSubstr("expected objects to be made before the first one"));
@@ -284,8 +288,9 @@ TEST(System, TheSetupIsOverWithTheFirstCycle) {  // nic_setup.h, R1
 
 TEST(System, ATicketOfNoCommandIsRefused) {  // host_side.h
   const Kernel kernel;
-  Receiver receiver("receiver", {.requester = false}, {.queues = 1, .messages = 1});
-  HostSide& host = receiver.system.host(0);
+  LocalMemory memory;
+  System system("system", {}, memory);
+  HostSide& host = system.host(0);
   EXPECT_THAT(words_of<std::invalid_argument>([&] { host.give(1); }), HasSubstr("ticket: found 1;"));
   const Ticket ticket = host.command.query_qp(Qpn{0x11});
   int replies = 0;
