@@ -47,6 +47,8 @@ def table(bench):
 
 def copy(bench):
     """The copy has what the tree has, without what it had before. What is not of an earlier copy stays."""
+    if not shutil.which("git"):
+        raise e2e.Skip("git: it is not installed")
     script = e2e.script(SCRIPT.name)
     script.ROOT, to = bench.folder / "tree", bench.folder / "copy"
     for path, text in ((script.ROOT / "a" / "kept.cpp", "1"), (script.ROOT / "a" / "gone.cpp", "2"), (to / "own", "3")):
@@ -98,7 +100,7 @@ def configurations(bench):
 
 
 def mistakes(bench):
-    """A line that does not fit the sources, and a block or number that there is not, end it with 2."""
+    """A line that does not fit the sources, a block or number that there is not, and no clone end it with 2."""
     for folder in ("scripts", "testbench/cosim", "bridge/rtl", "rtl"):
         (bench.folder / folder).mkdir(parents=True)
     copy = shutil.copy(SCRIPT, bench.folder / "scripts")
@@ -121,6 +123,9 @@ def mistakes(bench):
     faults.write_text(line.format("b"), encoding="utf-8")
     for which, status in (("one", 0), ("1", 0), ("two", 2), ("2", 2)):
         bench.expect_equal(bench.start(copy, "--list", which).returncode, status, f"--list {which}")
+    done = bench.start(copy, "one")
+    bench.expect_equal(done.returncode, 2, "a tree that is no clone")
+    bench.expect("found no clone" in done.stderr, f"a tree that is no clone: {done.stderr}")
 
 
 def recorded(bench):
